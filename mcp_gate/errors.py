@@ -4,6 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 
+def printable(text: str) -> str:
+    """`text` on one line that cannot pretend: what steers a terminal or turns the direction of text is spelled out."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
 class GateError(Exception):
     """Everything the gate raises on purpose; its text is one lower-case line that says what to do."""
 
@@ -17,7 +22,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (self.file, self.key, self.message) if part)
+        return printable(": ".join(part for part in (self.file, self.key, self.message) if part))
 
 
 class ConfigError(GateError):
@@ -33,7 +38,7 @@ class RuleSyntaxError(GateError):
 
     def __init__(self, text: str, column: int, why: str) -> None:
         self.text, self.column, self.why = text, column, why
-        super().__init__(f"rule `{text}`, column {column}: {why}")
+        super().__init__(f"rule `{printable(text)}`, column {column}: {why}")
 
 
 class ServerUnavailableError(GateError):

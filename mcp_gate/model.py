@@ -4,7 +4,7 @@ The words of a question are AuthZEN's: a *subject* wants an *action* on a *resou
 `Decision`: an effect, its reasons, and what has to happen before an allow or ask may be carried out (obligations).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -104,9 +104,8 @@ class Reason:
     why: str
 
     def __str__(self) -> str:
-        rule = f"rule `{self.rule}` " if self.rule else ""
         place = f"{self.source}, {self.where}" if self.where else self.source
-        return f"{rule}({place}): {self.why}" if rule else f"{self.why} ({place})"
+        return f"rule `{self.rule}` ({place}) {self.why}" if self.rule else f"{self.why} ({place})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +123,15 @@ class Decision:
     effect: Effect
     reasons: tuple[Reason, ...]
     obligations: tuple[Obligation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What goes along with a forwarded call besides its arguments.
+
+    `meta` is the request's `_meta` without what belongs to the host's connection alone; `on_progress` gets the params
+    of each progress notification as the server sent them.
+    """
+
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    on_progress: Callable[[dict[str, Any]], None] | None = None

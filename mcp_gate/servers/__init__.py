@@ -1,0 +1,1 @@
+"""The configured servers: one process and one owner task each."""

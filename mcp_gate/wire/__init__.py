@@ -1,0 +1,1 @@
+"""Newline-delimited JSON-RPC over pipes: bytes in, dicts out, nothing rebuilt on the way."""

@@ -1,0 +1,49 @@
+"""`mcp-gate check`: everything loaded and started once, and what is wrong with it."""
+
+from functools import partial
+
+import anyio
+import click
+
+from mcp_gate.cli import FAILURE, Options, logs
+from mcp_gate.cli.assembly import Assembly, assemble, read, started
+from mcp_gate.errors import printable
+from mcp_gate.servers.server import Server
+
+
+def check(options: Options) -> int:
+    """Print a table of the servers and every problem; 1 if one of them cannot be used. Raises ConfigError."""
+    config, policy = read(options)
+    logs.configure("error")  # what is wrong with a server is printed below, once
+    assembly = assemble(config, policy)
+    click.echo(f"{config.path}: {len(config.servers)} servers, {len(policy.rules)} rules")
+    return anyio.run(partial(_report, assembly))
+
+
+def table(rows: list[tuple[str, ...]]) -> str:
+    """Rows in columns that line up, each cell on one line."""
+    cells = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    return "\n".join(lines)
+
+
+async def _report(assembly: Assembly) -> int:
+    servers = assembly.servers.by_name
+    async with started(assembly):
+        click.echo(table([("server", "state", "era", "protocol", "tools", "program"), *map(_row, servers.values())]))
+        for name in assembly.config.servers.keys() - servers.keys():
+            click.echo(f"{name}: disabled")
+        for server in servers.values():
+            lines = [server.why] if server.why else []
+            for line in (*lines, *server.problems, *assembly.servers.refused.get(server.name, ())):
+                click.echo(f"{server.name}: {printable(line)}")
+        return FAILURE if any(server.state != "ready" for server in servers.values()) else 0
+
+
+def _row(server: Server) -> tuple[str, ...]:
+    connection = server.connection
+    if connection is None:
+        return (server.name, server.state, "", "", "", "")
+    program = " ".join(str(connection.info.get(key, "")) for key in ("name", "version")).strip()
+    return (server.name, server.state, connection.era, connection.version, str(len(server.tools)), program)

@@ -1,0 +1,76 @@
+"""A configuration as it was at one moment: the bytes of the file and of every policy file it names, read once.
+
+Trust is given to a snapshot, and a snapshot is what is parsed afterwards, so nothing can change between the two.
+"""
+
+import hashlib
+import json
+import os.path
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_gate.documents import parse_toml, read_bytes
+from mcp_gate.errors import ConfigError
+from mcp_gate.model import Source
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyText:
+    """A policy file by the name the configuration gives it; `fault` says why it could not be read, else it is empty."""
+
+    name: str
+    content: bytes
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """`path` is absolute and free of links, `label` what messages call the file, `source` where its rules stand."""
+
+    path: Path
+    label: str
+    content: bytes
+    policies: tuple[PolicyText, ...] = ()
+    source: Source = Source.USER
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, in hex, over the configuration and its policy files, their names and faults included."""
+        parts = [("", _sha256(self.content), "")]
+        parts += [(policy.name, _sha256(policy.content), policy.fault) for policy in self.policies]
+        return _sha256(json.dumps(parts).encode())
+
+
+def read_snapshot(path: Path, label: str = "", source: Source = Source.USER) -> Snapshot:
+    """Read the configuration at `path` and what it names; raises ConfigError where the configuration cannot be read.
+
+    A link is followed first: relative names inside the file then mean the same however the file was reached.
+    """
+    label = label or str(path)
+    real = Path(os.path.realpath(path))  # unlike `Path.resolve` it bears links that run in a circle
+    content = read_bytes(real, label)
+    policies = tuple(_read_policy(real.parent, name) for name in _policy_names(content))
+    return Snapshot(real, label, content, policies, source)
+
+
+def _policy_names(content: bytes) -> list[str]:
+    """The policy files named; what is not in order here is for the loader to report."""
+    try:
+        gate = parse_toml(content, "").get("gate")
+    except ConfigError:
+        return []
+    names = gate.get("policies") if isinstance(gate, dict) else None
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def _read_policy(folder: Path, name: str) -> PolicyText:
+    if "\0" in name:
+        return PolicyText(name, b"", "is no file name")
+    try:
+        return PolicyText(name, read_bytes(folder / Path(name).expanduser(), name))
+    except ConfigError as error:
+        return PolicyText(name, b"", error.problems[0].message)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
