@@ -101,7 +101,11 @@ class Gate:
             await server.settled.wait()
         if name not in self.registry and (server := self.servers.failed(name)):
             raise ServerUnavailableError(server.name, server.why)
-        return self.registry.get(name)
+        try:
+            return self.registry.get(name)
+        except UnknownToolError as error:
+            near = [n for n in error.near if self.is_permitted(self.registry.get(n))]
+            raise UnknownToolError(name, near) from None
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any], subject: Subject) -> tuple[Request, Decision]:
         """What the policy says of a call, now."""
@@ -129,7 +133,8 @@ class Gate:
         if decision.effect is Effect.DENY:
             return "denied", str(decision.reasons[0]), _refusal(denial(request, decision), Effect.DENY)
         if errors := argument_errors(tool.parameters, call.arguments):
-            return "invalid", errors[0], schema_error(tool, errors)
+            # the errors quote values of arguments, which are not for the log
+            return "invalid", f"{len(errors)} of the arguments do not fit the schema", schema_error(tool, errors)
         if decision.effect is Effect.ASK:
             refused = await self._approved_or_refused(call_id, tool, call, request, decision)
             if refused is not None:

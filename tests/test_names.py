@@ -55,6 +55,8 @@ def test_a_name_of_half_characters_is_still_a_name() -> None:
         ("a*b*c", "aXbYc", True),
         ("a*b*c", "abc", True),
         ("a*b*c", "acb", False),
+        ("a*b*b*c", "abc", False),
+        ("*ab*ab*", "xaby", False),
         ("aa*aa", "aaa", False),
         ("a*ba*a", "aba", False),
         ("**", "anything", True),

@@ -16,6 +16,7 @@ from mcp_gate.catalog.registry import Registry
 from mcp_gate.catalog.search import ToolSearch
 from mcp_gate.cli import Options, logs
 from mcp_gate.config import Config, find, load
+from mcp_gate.errors import GateError
 from mcp_gate.gate import Gate
 from mcp_gate.model import Effect, Subject
 from mcp_gate.places import config_dir, state_dir
@@ -69,8 +70,14 @@ def assemble(config: Config, policy: Policy, *, tool: str | None = None) -> Asse
 @asynccontextmanager
 async def started(assembly: Assembly) -> AsyncIterator[None]:
     """Run the servers until each is ready or has failed, then the body, then stop them."""
+    failure: GateError | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(assembly.servers.run)
         await assembly.servers.settled()
-        yield
+        try:
+            yield
+        except GateError as error:  # raised below: a task group would wrap it
+            failure = error
         tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure

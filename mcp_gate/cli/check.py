@@ -32,8 +32,9 @@ async def _report(assembly: Assembly) -> int:
     servers = assembly.servers.by_name
     async with started(assembly):
         click.echo(table([("server", "state", "era", "protocol", "tools", "program"), *map(_row, servers.values())]))
-        for name in assembly.config.servers.keys() - servers.keys():
-            click.echo(f"{name}: disabled")
+        for name in assembly.config.servers:
+            if name not in servers:
+                click.echo(f"{name}: disabled")
         for server in servers.values():
             lines = [server.why] if server.why else []
             for line in (*lines, *server.problems, *assembly.servers.refused.get(server.name, ())):

@@ -29,6 +29,8 @@ def run(options: Options) -> None:
 
 def claim_stdio() -> tuple[int, int]:
     """Descriptors for the protocol alone: from here on whatever prints goes to stderr, whatever reads gets nothing."""
+    if os.isatty(0):
+        print("mcp-gate: this is for hosts to launch; it now waits for one to speak MCP on stdin", file=sys.stderr)
     stdin, stdout = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     null = os.open(os.devnull, os.O_RDONLY)

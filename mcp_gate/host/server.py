@@ -223,7 +223,7 @@ class Host:
         meta: dict[str, Any],
     ) -> dict[str, Any]:
         binding = bind("tools/call", name, arguments, self._subject)
-        if "requestState" in params:
+        if params.get("requestState") is not None:
             answers = params.get("inputResponses")
             if not isinstance(answers, dict):
                 raise RpcError(INVALID_PARAMS, "`inputResponses` is missing or no object")

@@ -115,6 +115,7 @@ class Server:
         tasks.start_soon(connection.listen)
         tasks.start_soon(self._relist, connection)
         await connection.dispatcher.closed.wait()
+        self._settle("failed", "it has ended")  # how, is known when its process has been reaped
         return None
 
     async def _relist(self, connection: Connection) -> None:
