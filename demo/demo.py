@@ -83,7 +83,7 @@ async def demo(repository: Path, state: Path) -> None:
     gate = StdioServerParameters(
         command=sys.executable,
         args=["-m", "mcp_gate", "run", "--config", str(ROOT / "servers.toml")],
-        env={"MCP_GATE_STATE_DIR": str(state)},
+        env={"MCP_GATE_STATE_DIR": str(state), "MEMORY_FILE_PATH": str(state / "memory.jsonl")},
     )
     step("a host launches `mcp-gate run` as its only server")
     host = Implementation(name="demo-host", version="1")
@@ -92,7 +92,7 @@ async def demo(repository: Path, state: Path) -> None:
         step("tools/list: every server's tools, under `server__tool`")
         await show_tools(client)
         step("tool_search: full schemas by keywords")
-        found = await client.call_tool("tool_search", {"query": "commit history of a repository", "limit": 2})
+        found = await client.call_tool("tool_search", {"query": "show the commit log", "limit": 2})
         block = found.content[0]
         for tool in json.loads(block.text if isinstance(block, TextContent) else "{}")["tools"]:
             say(f"  {tool['name']}: {short(tool['inputSchema'], 180)}")
@@ -101,9 +101,11 @@ async def demo(repository: Path, state: Path) -> None:
         step("a stub called with wrong arguments: the schema comes back, nobody is asked")
         await call(client, "git__git_log", {"path": "."})
         step("a call that asks: the first one to the server `memory`")
-        await call(client, "memory__read_graph", {})
+        gate_entity = {"name": "mcp-gate", "entityType": "program", "observations": ["decides every call"]}
+        await call(client, "memory__create_entities", {"entities": [gate_entity]})
         step("a second call to the same server no longer asks")
-        await call(client, "memory__search_nodes", {"query": "gate"})
+        observation = {"entityName": "mcp-gate", "contents": ["asks once for a server"]}
+        await call(client, "memory__add_observations", {"observations": [observation]})
         step("a call that a rule denies, whatever was approved")
         await call(client, "git__git_reset", {"repo_path": str(repository)})
     step("the audit log: a line before each call, a line after")
