@@ -11,7 +11,8 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from mcp_gate.wire.dispatcher import CallOptions, Context, Dispatcher, Params
+from mcp_gate.wire.context import CallOptions, Context, Params
+from mcp_gate.wire.dispatcher import Dispatcher
 from mcp_gate.wire.eras import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LATEST_MODERN, VERSION_KEY
 from mcp_gate.wire.messages import METHOD_NOT_FOUND, RpcError
 

@@ -20,7 +20,7 @@ from typing import Any
 import anyio
 
 from mcp_gate.model import Subject
-from mcp_gate.wire.dispatcher import Context
+from mcp_gate.wire.context import Context
 from mcp_gate.wire.messages import INVALID_PARAMS, RpcError
 
 QUESTION = "question"  # the key of the one input request that is open at a time

@@ -27,7 +27,8 @@ from mcp_gate.errors import UnknownToolError
 from mcp_gate.gate import Call, Gate
 from mcp_gate.host.conversation import LiveConversation, SuspendableCall, Suspended, bind
 from mcp_gate.model import Attachment, Subject
-from mcp_gate.wire.dispatcher import Context, Dispatcher, Params
+from mcp_gate.wire.context import Context, Params
+from mcp_gate.wire.dispatcher import Dispatcher
 from mcp_gate.wire.eras import (
     CLIENT_CAPABILITIES_KEY,
     CLIENT_INFO_KEY,

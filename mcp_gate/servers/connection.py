@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 from mcp_gate.catalog.schemas import definition_problem
 from mcp_gate.errors import ServerUnavailableError
-from mcp_gate.wire.dispatcher import CallOptions, Context, Dispatcher, Params
+from mcp_gate.wire.context import CallOptions, Context, Params
+from mcp_gate.wire.dispatcher import Dispatcher
 from mcp_gate.wire.eras import (
     IMPLEMENTATION,
     LATEST_LEGACY,

@@ -19,7 +19,6 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -216,12 +215,13 @@ class Server:
         self.initialized = True
         return {**self.introduction("serverInfo"), "protocolVersion": wanted if wanted in LEGACY else LEGACY[-1]}
 
-    def listen(self, request_id: Any, wanted: Json) -> None:
+    def listen(self, request_id: Any, wanted: Json) -> Json | None:
         honored = {"toolsListChanged": True} if wanted.get("toolsListChanged") and self.options.change else {}
         self.listening[request_id] = honored
         stamp = {KEY + "subscriptionId": request_id}
         params = {"notifications": honored, "_meta": stamp}
         self.send({"method": "notifications/subscriptions/acknowledged", "params": params})
+        return None
 
     def announce(self) -> None:
         """Say that the list has changed, on every way that somebody asked for."""
@@ -289,7 +289,7 @@ def wait_at_barrier(barrier: str, name: str) -> None:
 
 def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    flag: Callable[..., Any] = options.add_argument
+    flag: Any = options.add_argument
     flag("--name", default="scripted", help="what it says its name is")
     flag("--tools", type=int, default=0, metavar="N", help="so many more tools: tool_001, tool_002, ...")
     flag("--era", choices=("legacy", "modern", "both"), default="both")
