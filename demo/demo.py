@@ -78,6 +78,20 @@ async def show_tools(client: Client) -> None:
         say(f"  {kind}  {size:5} B  {tool.name:42} {short(tool.description or '', 60)}")
 
 
+def show_log(lines: list[str]) -> None:
+    """The audit log, a summary a line and the last decision as it stands in the file."""
+    tools: dict[str, str] = {}
+    for record in map(json.loads, lines):
+        tool = tools.setdefault(record["id"], record.get("tool", ""))
+        what = record.get("effect") or record.get("verdict") or record["status"]
+        why = record.get("why", "")
+        for reason in record.get("reasons", [])[:1]:
+            why = f"rule `{reason['rule']}` {reason['why']}" if reason["rule"] else reason["why"]
+        say(f"  {record['event']:8}  {what:7}  {tool:26}  {short(why, 90)}")
+    say("  one of them as it is in the file:")
+    say(f"  {next(line for line in reversed(lines) if json.loads(line)['event'] == 'decision')}")
+
+
 async def demo(repository: Path, state: Path) -> None:
     """The transcript."""
     gate = StdioServerParameters(
@@ -109,10 +123,7 @@ async def demo(repository: Path, state: Path) -> None:
         step("a call that a rule denies, whatever was approved")
         await call(client, "git__git_reset", {"repo_path": str(repository)})
     step("the audit log: a line before each call, a line after")
-    for line in (state / "audit.jsonl").read_text().splitlines():
-        record = json.loads(line)
-        record.pop("session")
-        say(f"  {short(record, 230)}")
+    show_log((state / "audit.jsonl").read_text().splitlines())
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from mcp_gate.errors import GateError
 from mcp_gate.model import Decision, Request
 
 MASK = "***"
@@ -38,6 +39,9 @@ _SECRET_PAIRS = frozenset(
     {("api", "key"), ("private", "key"), ("access", "key"), ("signing", "key"), ("client", "key")}
 )
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+_write = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def is_secret(key: str) -> bool:
@@ -78,7 +82,7 @@ def shortened(text: str, limit: int = MAX_TEXT) -> str:
     return f"{text[:limit]}… [{len(text):,} characters, sha256 {digest}]"
 
 
-class AuditError(OSError):
+class AuditError(GateError):
     """A record could not be written: what it was to record must not happen."""
 
 
@@ -137,7 +141,7 @@ class AuditLog:
     def _write(self, call_id: str, event: str, **members: Any) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         record = {"time": now, "session": self._session, "id": call_id, "event": event, **members}
-        line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+        line = _write(record).encode() + b"\n"
         try:
             written = os.write(self._fd, line)
         except OSError as error:

@@ -74,6 +74,11 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+# made once: `json.loads` and `json.dumps` build a new decoder or encoder for every message with options like these
+_read = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_write = json.JSONEncoder(separators=(",", ":")).encode
+
+
 def read_line(line: bytes) -> list[Message]:
     """The messages of one line, usually one.
 
@@ -87,7 +92,7 @@ def read_line(line: bytes) -> list[Message]:
     if line[:1] not in b"{[":
         raise NoiseError("not JSON")
     try:
-        value = json.loads(line.decode(), parse_constant=_refuse_constant)
+        value = _read(line.decode())
     except UnicodeDecodeError as error:
         raise MalformedError(f"invalid UTF-8 at byte {error.start}", salvage_id(line)) from None
     except RecursionError:
@@ -105,7 +110,7 @@ def read_line(line: bytes) -> list[Message]:
 
 def write_line(message: Message) -> bytes:
     """The bytes of one message, newline included. Pure ASCII, so that half surrogates survive the way through."""
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    return _write(message).encode() + b"\n"
 
 
 def error_object(error: Any) -> dict[str, Any]:
