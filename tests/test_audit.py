@@ -1,0 +1,124 @@
+"""The decision log: what is written, what is masked, and that nothing can happen unwritten."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_gate.audit import AuditError, AuditLog, is_secret, mask, shortened
+from mcp_gate.model import Decision, Effect, Reason, Request, Resource, Subject
+
+SECRET = (
+    "password Password PASSWORD db_password dbPassword userpassword passwd pwd passphrase token accessToken "
+    "access_token X-Auth-Token GITHUB_TOKEN githubtoken secret clientSecret client_secret authorization Authorization "
+    "auth api_key apiKey API-KEY apikey OPENAI_APIKEY private_key privateKey access_key credentials cookie Set-Cookie "
+    "bearer pin cvv otp"
+)
+PLAIN = (
+    "author authority path text query monkey keyboard key keys tokenize tokenizer max_tokens maxTokens tokens "
+    "primary_key foreign_key passenger compass spin pinned secretary"
+)
+
+
+@pytest.mark.parametrize("key", SECRET.split())
+def test_a_value_under_a_key_that_names_a_secret_is_masked(key: str) -> None:
+    assert is_secret(key)
+    assert mask({key: "hunter2"}) == ({key: "***"}, [key])
+
+
+@pytest.mark.parametrize("key", PLAIN.split())
+def test_a_value_under_a_key_that_only_sounds_like_one_is_kept(key: str) -> None:
+    assert mask({key: "v"}) == ({key: "v"}, [])
+
+
+def test_secrets_are_found_at_any_depth_and_named_by_their_paths() -> None:
+    arguments: dict[str, Any] = {
+        "login": {"user": "u", "password": {"old": "a", "new": ["b"]}},
+        "headers": [{"Authorization": "c"}, {"Accept": "d"}],
+        "token": None,
+        "secret": "",
+        "auth": True,
+    }
+    shown, masked = mask(arguments)
+    assert masked == ["login.password", "headers.0.Authorization"]
+    assert shown["login"] == {"user": "u", "password": "***"}
+    assert shown["headers"] == [{"Authorization": "***"}, {"Accept": "d"}]
+
+
+def test_long_wide_and_deep_values_are_bounded_and_say_what_is_missing() -> None:
+    deep: Any = "x"
+    for _ in range(500):
+        deep = [deep]
+    shown, _ = mask({"long": "y" * 5_000, "wide": list(range(1_000)), "deep": deep})
+    assert len(json.dumps(shown)) < 3_000
+    assert "5,000 characters" in shown["long"]
+    assert shortened("a" * 2_000) != shortened("a" * 1_999 + "b")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> AuditLog:
+    return AuditLog(tmp_path / "new" / "folder" / "audit.jsonl", "session-1")
+
+
+def request(**arguments: Any) -> Request:
+    return Request(Subject("session-1", "analyst"), "tools/call", Resource("s__t", "s", "t", arguments))
+
+
+DENY = Decision(Effect.DENY, (Reason("cli", "s__*", "--deny", "denies this tool"),))
+
+
+def test_a_call_leaves_one_line_for_each_event(log: AuditLog) -> None:
+    log.decision("c1", request(text="grüße\n", token="t"), DENY)
+    log.approval("c1", "allow", "elicitation", "allow this call")
+    log.outcome("c1", "s__t", "ok", 1.23456)
+    decision, approval, outcome = map(json.loads, log.path.read_text().splitlines())
+    assert decision.pop("time").endswith("Z")
+    assert decision == {
+        "session": "session-1",
+        "id": "c1",
+        "event": "decision",
+        "node": "analyst",
+        "tool": "s__t",
+        "server": "s",
+        "arguments": {"text": "grüße\n", "token": "***"},
+        "masked": ["token"],
+        "effect": "deny",
+        "reasons": [{"source": "cli", "rule": "s__*", "where": "--deny", "why": "denies this tool"}],
+    }
+    assert (approval["event"], approval["verdict"], approval["by"]) == ("approval", "allow", "elicitation")
+    assert (outcome["event"], outcome["status"], outcome["ms"]) == ("outcome", "ok", 1.235)
+
+
+def test_the_log_is_the_users_alone(log: AuditLog) -> None:
+    assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(log.path.parent.stat().st_mode) == 0o700
+
+
+def test_two_gates_write_to_one_log_line_by_line(log: AuditLog) -> None:
+    other = AuditLog(log.path, "session-2")
+    for n in range(100):
+        (log, other)[n % 2].outcome(f"c{n}", "s__t", "ok", n)
+    assert [json.loads(line)["id"] for line in log.path.read_text().splitlines()] == [f"c{n}" for n in range(100)]
+
+
+def test_a_log_behind_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "audit.jsonl").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(AuditError, match="cannot be opened"):
+        AuditLog(tmp_path / "audit.jsonl", "s")
+
+
+def test_a_log_whose_folder_cannot_be_made_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(AuditError, match=r"audit\.jsonl` cannot be opened"):
+        AuditLog(tmp_path / "file" / "audit.jsonl", "s")
+
+
+def test_a_record_that_cannot_be_written_is_an_error(log: AuditLog) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, log._fd)
+    os.close(full)
+    with pytest.raises(AuditError, match="cannot be written"):
+        log.decision("c1", request(), DENY)
