@@ -445,17 +445,18 @@ async def test_the_sdks_session_and_server_run_over_it() -> None:
     """The whole of a handshake, a list, a call with a question and progress in it, and an error: SDK over our wire."""
     ends = socket.socketpair()
     server = Server("sdk", on_list_tools=list_tools, on_call_tool=call_tool)
-    progress: list[tuple[float, float | None, str | None]] = []
+    seen: list[tuple[float, float | None, str | None]] = []
 
-    async def on_progress(value: float, total: float | None, message: str | None) -> None:
-        progress.append((value, total, message))
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total, message))
 
     with ends[0], ends[1]:
         client_side, server_side = (
             Dispatcher(e.fileno(), os.dup(e.fileno()), peer="sdk", error=MCPError) for e in ends
         )
         as_sdk: Any = server_side
-        assert isinstance(as_sdk, Outbound)
+        whatever: object = server_side
+        assert isinstance(whatever, Outbound)
         async with anyio.create_task_group() as tasks:
             connection = Connection.for_loop(as_sdk)
 
@@ -475,4 +476,4 @@ async def test_the_sdks_session_and_server_run_over_it() -> None:
                     with pytest.raises(MCPError, match="no tool other"):
                         await session.call_tool("other", {})
             tasks.cancel_scope.cancel()
-    assert progress == [(1, 2, "half way")]
+    assert seen == [(1, 2, "half way")]
