@@ -12,7 +12,6 @@ A status is ok, error (the server's own), denied, invalid (arguments), unavailab
 descriptor in append mode, so that several gates can share a file.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -22,6 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from mcp_gate.display import shortened
 from mcp_gate.errors import GateError
 from mcp_gate.model import Decision, Request
 
@@ -71,15 +71,7 @@ def _shown(value: Any, key: str, path: str, masked: list[str], depth: int) -> An
         return {k: _shown(v, str(k), f"{path}.{k}", masked, depth + 1) for k, v in kept}
     if isinstance(value, list):
         return [_shown(v, "", f"{path}.{i}", masked, depth + 1) for i, v in enumerate(value[:MAX_ITEMS])]
-    return shortened(value) if isinstance(value, str) else value
-
-
-def shortened(text: str, limit: int = MAX_TEXT) -> str:
-    """`text`, or its first part with the whole length and a digest where it has more than `limit` characters."""
-    if len(text) <= limit:
-        return text
-    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
-    return f"{text[:limit]}… [{len(text):,} characters, sha256 {digest}]"
+    return shortened(value, MAX_TEXT) if isinstance(value, str) else value
 
 
 class AuditError(GateError):
@@ -122,7 +114,7 @@ class AuditLog:
         Raises:
             AuditError: it could not be recorded.
         """
-        self._write(call_id, "approval", verdict=verdict, by=by, why=shortened(why))
+        self._write(call_id, "approval", verdict=verdict, by=by, why=shortened(why, MAX_TEXT))
 
     def outcome(self, call_id: str, tool: str, status: str, milliseconds: float, why: str = "") -> None:
         """Record how a call ended.
@@ -131,7 +123,12 @@ class AuditLog:
             AuditError: it could not be recorded.
         """
         self._write(
-            call_id, "outcome", tool=shortened(tool, 100), status=status, ms=round(milliseconds, 3), why=shortened(why)
+            call_id,
+            "outcome",
+            tool=shortened(tool, 100),
+            status=status,
+            ms=round(milliseconds, 3),
+            why=shortened(why, MAX_TEXT),
         )
 
     def close(self) -> None:

@@ -18,8 +18,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
+from mcp_gate.display import shown
 from mcp_gate.documents import Model, dotted, parse_toml, validate
-from mcp_gate.errors import ConfigError, Problem, printable
+from mcp_gate.errors import ConfigError, Problem
 from mcp_gate.hostfile import is_hostfile, read_hostfile
 from mcp_gate.model import ApprovalMode, Source, Tier
 from mcp_gate.snapshot import PolicyText, Snapshot, read_snapshot
@@ -190,9 +191,7 @@ def load(file: Path | Snapshot, environ: Mapping[str, str]) -> Config:
     if not document.servers:
         notes.append(f"{label}: no server is configured; add a table `[servers.NAME]` with a `command`")
     policies, source = snapshot.policies, snapshot.source
-    return Config(
-        snapshot.path, document.gate, exposure, document.servers, policies, source, tuple(map(printable, notes))
-    )
+    return Config(snapshot.path, document.gate, exposure, document.servers, policies, source, tuple(map(shown, notes)))
 
 
 def find(
@@ -212,7 +211,7 @@ def find(
         found = _find_local(cwd / FILE_NAME, is_trusted)
         if isinstance(found, Snapshot):
             return found, []
-        notes = [*map(printable, found)]
+        notes = [*map(shown, found)]
     if own.exists():
         return read_snapshot(own), notes
     wanted = f"no configuration: there is no `--config`, no `{CONFIG_VARIABLE}`, no trusted `{FILE_NAME}` in `{cwd}`"

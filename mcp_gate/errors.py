@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-
-def printable(text: str) -> str:
-    """`text` on one line that cannot pretend: what steers a terminal or turns the direction of text is spelled out."""
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+from mcp_gate.display import shown
 
 
 class GateError(Exception):
@@ -22,7 +19,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        return printable(": ".join(part for part in (self.file, self.key, self.message) if part))
+        return shown(": ".join(part for part in (self.file, self.key, self.message) if part))
 
 
 class ConfigError(GateError):
@@ -38,7 +35,7 @@ class RuleSyntaxError(GateError):
 
     def __init__(self, text: str, column: int, why: str) -> None:
         self.text, self.column, self.why = text, column, why
-        super().__init__(f"rule `{printable(text)}`, column {column}: {why}")
+        super().__init__(f"rule `{shown(text)}`, column {column}: {why}")
 
 
 class ServerUnavailableError(GateError):

@@ -11,7 +11,8 @@ import pytest
 
 from mcp_gate.approval.approval import Approval, Choice
 from mcp_gate.approval.elicitation import ask, form, verdict_of
-from mcp_gate.approval.question import question, shown
+from mcp_gate.approval.question import question
+from mcp_gate.display import shown
 from mcp_gate.model import Decision, Effect, Obligation, Reason, Request, Resource, Scope, Subject, Tier
 from mcp_gate.wire.messages import RpcError
 
@@ -58,6 +59,9 @@ def test_tier_and_cost_are_shown_where_they_matter() -> None:
         ("\ud800", "\\u{d800}"),
         ("\ue000", "\\u{e000}"),
         ("\ufeff", "\\u{feff}"),
+        ("\ufe0f", "\\u{fe0f}"),
+        ("\u3164", "\\u{3164}"),
+        ("\U000e0101", "\\u{e0101}"),
     ],
 )
 def test_a_value_or_a_key_cannot_pretend(text: str, escaped: str) -> None:
@@ -90,6 +94,8 @@ def test_calls_that_differ_anywhere_are_asked_about_differently(seed: int) -> No
     other = value[:place] + chance.choice("cd\r\u200b") + value[place + 1 :]
     assert question(approval(arguments={"x": value})) != question(approval(arguments={"x": other}))
     assert question(approval(arguments={"x": {value: 1}})) != question(approval(arguments={"x": {other: 1}}))
+    assert question(approval(arguments={value: 1})) != question(approval(arguments={other: 1}))
+    assert question(approval(arguments={"\n": 1})) != question(approval(arguments={"\\u{a}": 1}))
 
 
 def test_the_form_offers_the_narrowest_choice_first_and_the_session_only_where_it_may_be() -> None:

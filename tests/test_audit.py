@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcp_gate.audit import AuditError, AuditLog, is_secret, mask, shortened
+from mcp_gate.audit import AuditError, AuditLog, is_secret, mask
+from mcp_gate.display import shortened
 from mcp_gate.model import Decision, Effect, Reason, Request, Resource, Subject
 
 SECRET = (
@@ -55,7 +56,7 @@ def test_long_wide_and_deep_values_are_bounded_and_say_what_is_missing() -> None
     shown, _ = mask({"long": "y" * 5_000, "wide": list(range(1_000)), "deep": deep})
     assert len(json.dumps(shown)) < 3_000
     assert "5,000 characters" in shown["long"]
-    assert shortened("a" * 2_000) != shortened("a" * 1_999 + "b")
+    assert shortened("a" * 2_000, 100) != shortened("a" * 1_999 + "b", 100)
 
 
 @pytest.fixture

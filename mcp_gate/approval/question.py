@@ -5,33 +5,24 @@ and every other control, direction or invisible character in it is written as `\
 """
 
 import json
-import unicodedata
 from typing import Any
 
 from mcp_gate.approval.approval import Approval
-from mcp_gate.audit import shortened
+from mcp_gate.display import shortened, shown
 from mcp_gate.model import Tier
 
 MAX_ARGUMENT = 1_000  # characters of one argument
 MAX_ARGUMENTS = 50
 
-# Control, format (direction marks, zero width), surrogate, private use, unassigned, line and paragraph separator.
-_UNSHOWN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-
-
-def shown(text: str) -> str:
-    """`text` with everything escaped that a screen would not show as itself; ` ` is the only blank left as it is."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        c if c == " " or (unicodedata.category(c) not in _UNSHOWN and not c.isspace()) else f"\\u{{{ord(c):x}}}"
-        for c in text
-    )
-
 
 def as_json(value: Any) -> str:
     """A value as JSON on one line, shown."""
     return shown(json.dumps(value, ensure_ascii=False))
+
+
+def _label(name: str) -> str:
+    """The name of an argument; quoted where it is no plain word, since it could hold anything."""
+    return name if name.isascii() and name.isidentifier() else shortened(as_json(name), MAX_ARGUMENT)
 
 
 def question(approval: Approval) -> str:
@@ -43,7 +34,7 @@ def question(approval: Approval) -> str:
         about.append(f"cost: about ${resource.cost:.2f}")
     lines += about
     items = list(resource.arguments.items())
-    lines += [f"│ {shown(name)} = {shortened(as_json(value), MAX_ARGUMENT)}" for name, value in items[:MAX_ARGUMENTS]]
+    lines += [f"│ {_label(name)} = {shortened(as_json(value), MAX_ARGUMENT)}" for name, value in items[:MAX_ARGUMENTS]]
     if not items:
         lines.append("│ (no arguments)")
     if len(items) > MAX_ARGUMENTS:

@@ -11,7 +11,8 @@ import click
 from mcp_gate.cli import ASK, DENY, FAILURE, Options
 from mcp_gate.cli.assembly import Assembly, assemble, read, started
 from mcp_gate.cli.terminal import TerminalConversation
-from mcp_gate.errors import GateError, printable
+from mcp_gate.display import shown
+from mcp_gate.errors import GateError
 from mcp_gate.gate import DECISION_KEY, Call
 from mcp_gate.model import Attachment, Decision, Effect
 from mcp_gate.wire.messages import RpcError
@@ -26,9 +27,9 @@ def explain(options: Options, name: str, arguments: str, *, as_json: bool) -> in
     if as_json:
         click.echo(json.dumps(as_dict(name, decision), indent=2))
     else:
-        click.echo(f"{decision.effect}: {printable(name)}")
+        click.echo(f"{decision.effect}: {shown(name)}")
         for reason in decision.reasons:
-            click.echo(f"  {printable(str(reason))}")
+            click.echo(f"  {shown(str(reason))}")
         for obligation in decision.obligations:
             click.echo(f"  needs an approval, which may reach as far as: {obligation.scope}")
     return EXIT_CODES[decision.effect]
@@ -78,10 +79,10 @@ async def _call(assembly: Assembly, name: str, arguments: Mapping[str, Any]) -> 
         try:
             return await assembly.gate.call(request)
         except RpcError as error:
-            raise GateError(f"`{name}` failed: {printable(str(error))} (code {error.code})") from None
+            raise GateError(f"`{name}` failed: {shown(str(error))} (code {error.code})") from None
 
 
 def _show_progress(params: dict[str, Any]) -> None:
     message = params.get("message")
     text = f"{params.get('progress')}/{params.get('total', '?')} {message if isinstance(message, str) else ''}"
-    click.echo(printable(text.strip()), err=True)
+    click.echo(shown(text.strip()), err=True)

@@ -7,7 +7,7 @@ import click
 
 from mcp_gate.cli import FAILURE, Options, logs
 from mcp_gate.cli.assembly import Assembly, assemble, read, started
-from mcp_gate.errors import printable
+from mcp_gate.display import shown
 from mcp_gate.servers.server import Server
 
 
@@ -22,7 +22,7 @@ def check(options: Options) -> int:
 
 def table(rows: list[tuple[str, ...]]) -> str:
     """Rows in columns that line up, each cell on one line."""
-    cells = [[printable(cell) for cell in row] for row in rows]
+    cells = [[shown(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     return "\n".join(lines)
@@ -38,7 +38,7 @@ async def _report(assembly: Assembly) -> int:
         for server in servers.values():
             lines = [server.why] if server.why else []
             for line in (*lines, *server.problems, *assembly.servers.refused.get(server.name, ())):
-                click.echo(f"{server.name}: {printable(line)}")
+                click.echo(f"{server.name}: {shown(line)}")
         return FAILURE if any(server.state != "ready" for server in servers.values()) else 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from mcp_gate.config import load
-from mcp_gate.errors import printable
+from mcp_gate.display import shown
 from mcp_gate.places import state_dir
 from mcp_gate.snapshot import read_snapshot
 from mcp_gate.trust import TrustStore
@@ -26,7 +26,7 @@ def trust(file: Path, *, remove: bool) -> None:
     click.echo(f"{file}: trusted as it is now (sha256 {digest[:16]}); it starts")
     for name, server in config.servers.items():
         if server.enabled:
-            click.echo(f"  {name}: {printable(shlex.join([server.command, *server.args]))}")
+            click.echo(f"  {name}: {shown(shlex.join([server.command, *server.args]))}")
             for variable in server.env:
                 click.echo(f"    with {variable} set")
     for policy in config.policies:
