@@ -8,6 +8,8 @@ from typing import Any
 
 import anyio
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from mcp_gate.approval.approval import Approval, Choice
 from mcp_gate.approval.elicitation import ask, form, verdict_of
@@ -83,7 +85,68 @@ def test_a_long_value_is_cut_with_its_length_and_digest_and_many_arguments_are_c
     assert len(text) < 2_000
     assert "100,002 characters, sha256" in text
     many = question(approval(arguments={f"a{n}": n for n in range(300)}))
-    assert "│ … and 250 more arguments" in many
+    assert "│ … and 250 more arguments: {" in many
+    assert len(many) < 4_000
+    changed = question(approval(arguments={f"a{n}": n if n < 299 else "other" for n in range(300)}))
+    assert changed != many
+    assert len(question(approval(arguments={"k" * 100_000: 1}))) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("git_status", "`git_status`"),
+        ("a.b/c:d-e", "`a.b/c:d-e`"),
+        ("x` of server `git", '`"x\\u{60} of server \\u{60}git"`'),
+        ("two words", '`"two words"`'),
+        ("\u202egnp", '`"\\u{202e}gnp"`'),
+        ("\\u{60}", '`"\\\\u{60}"`'),
+        ("über", '`"über"`'),
+    ],
+)
+def test_the_name_of_a_tool_cannot_break_out_of_its_place(name: str, label: str) -> None:
+    resource = Resource("evil__t", "evil", name, {})
+    asked = Approval(Request(Subject("x"), "tools/call", resource), approval().decision)
+    assert question(asked).splitlines()[0] == f"mcp-gate asks: may {label} of server `evil` be called?"
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("path", "│ path = 1"),
+        ('path = "/tmp" ', '│ "path = \\"/tmp\\" " = 1'),
+        ("… and 3 more arguments", '│ "… and 3 more arguments" = 1'),
+        ("(no arguments)", '│ "(no arguments)" = 1'),
+        ("", '│ "" = 1'),
+    ],
+)
+def test_the_name_of_an_argument_cannot_pass_for_something_else(name: str, line: str) -> None:
+    assert question(approval(arguments={name: 1})).splitlines()[1] == line
+
+
+@pytest.mark.parametrize(("cost", "words"), [(1234.5, "about $1,234.50"), (0.01, "about $0.01"), (0.0004, "$0.0004")])
+def test_a_small_cost_is_not_shown_as_nothing(cost: float, words: str) -> None:
+    assert f"cost: {words}" in question(approval(Scope.CALL, tier=Tier.EXPENSIVE, cost=cost)).splitlines()
+
+
+TRICKY = st.text(alphabet=st.one_of(st.characters(), st.sampled_from('\n\r\u202e\u200b│ `"\\u{}=…\ud800')), max_size=20)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TRICKY,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TRICKY, inner, max_size=3),
+    max_leaves=8,
+)
+ARGUMENTS = st.dictionaries(TRICKY, VALUES, max_size=60)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None, suppress_health_check=[*HealthCheck])
+@given(ARGUMENTS, ARGUMENTS)
+def test_any_two_calls_that_differ_are_asked_about_in_different_words(one: dict[str, Any], two: dict[str, Any]) -> None:
+    asked = question(approval(arguments=one))
+    assert (asked == question(approval(arguments=two))) == (json.dumps(one) == json.dumps(two))
+    shown_lines = asked.splitlines()
+    assert len(shown_lines) == 2 + max(1, min(len(one), 51))
+    assert all(line.startswith("│ ") for line in shown_lines[1:-1])
+    assert all(c == "\n" or c.isprintable() for c in asked)
 
 
 @pytest.mark.parametrize("seed", range(200))

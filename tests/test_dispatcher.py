@@ -1,5 +1,6 @@
-"""Calls and answers over pipes: between two of our dispatchers, with the SDK at the other end, and byte by byte."""
+"""Calls and answers over pipes: between two of our dispatchers, and byte by byte."""
 
+import asyncio
 import json
 import os
 import socket
@@ -11,22 +12,6 @@ import anyio
 import anyio.abc
 import anyio.lowlevel
 import pytest
-from mcp.client.session import ClientSession
-from mcp.server.connection import Connection
-from mcp.server.lowlevel import Server
-from mcp.server.runner import serve_connection
-from mcp.shared.dispatcher import Outbound
-from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    CallToolRequestParams,
-    CallToolResult,
-    ElicitRequestParams,
-    ElicitResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    TextContent,
-    Tool,
-)
 
 from mcp_gate.wire.context import Context, Params
 from mcp_gate.wire.dispatcher import Dispatcher
@@ -232,19 +217,82 @@ async def test_the_intercept_sees_notifications_in_order_and_may_consume_them() 
 
     def intercept(method: str, _params: Params) -> bool:
         seen.append(method)
-        return method != "kept"
+        if method == "fails":
+            raise KeyError("a bug")
+        return method not in ("kept", "notifications/cancelled", "notifications/progress")
 
     mine, other = socket.socketpair()
     with mine, other:
         side = Side(mine.fileno(), "the peer")
         async with anyio.create_task_group() as tasks:
             await tasks.start(side.dispatcher.run, side.on_request, side.on_notify, intercept)
-            Raw(other).send({"method": "a"}, {"method": "b"}, {"method": "kept"})
+            lost = {"method": "notifications/cancelled", "params": {"requestId": 9}}
+            Raw(other).send({"method": "a"}, {"method": "fails"}, lost, {"method": "notifications/progress"})
+            Raw(other).send({"method": "b"}, {"method": "kept"})
             with anyio.fail_after(20):
-                await side.noted.wait()
+                while ("kept", None) not in side.notes:
+                    await side.noted.wait()
+                    side.noted = anyio.Event()
             tasks.cancel_scope.cancel()
-    assert seen == ["a", "b", "kept"]
-    assert side.notes == [("kept", None)]
+    assert seen == ["a", "fails", "notifications/cancelled", "notifications/progress", "b", "kept"]
+    assert [method for method, _ in side.notes] == ["fails", "notifications/progress", "kept"]
+
+
+async def test_what_a_callback_raises_costs_that_one_message() -> None:
+    async def on_progress(_progress: float, _total: float | None, _message: str | None) -> None:
+        raise KeyError("a bug")
+
+    def on_progress_params(_params: Json) -> None:
+        raise KeyError("a bug")
+
+    async def on_notify(_context: Context, _method: str, _params: Params) -> None:
+        raise KeyError("a bug")
+
+    mine, other = socket.socketpair()
+    other.setblocking(False)
+    with mine, other:
+        side, raw = Side(mine.fileno(), "the peer"), Raw(other)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(side.dispatcher.run, side.on_request, on_notify)
+            with anyio.fail_after(20):
+                options: Any = {"on_progress": on_progress, "on_progress_params": on_progress_params, "request_id": 1}
+                tasks.start_soon(side.dispatcher.send_raw_request, "x", None, options)
+                await raw.receive()
+                raw.send({"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}})
+                raw.send({"method": "a"}, {"id": 5, "method": "echo"}, {"id": 1, "result": {}})
+                assert (await raw.receive())["id"] == 5
+            tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    ("sent", "received"),
+    [
+        ({"progress": 1, "total": 2, "message": "m"}, (1, 2, "m")),
+        ({"progress": 0.5}, (0.5, None, None)),
+        ({"progress": 1, "total": "2", "message": ["m"]}, (1, None, None)),
+        ({"progress": True}, None),
+        ({"progress": "1"}, None),
+        ({}, None),
+    ],
+)
+async def test_typed_progress_is_what_its_types_say(sent: Json, received: tuple[Any, ...] | None) -> None:
+    typed: list[tuple[Any, ...]] = []
+    raws: list[Json] = []
+
+    async def on_progress(*values: Any) -> None:
+        typed.append(values)
+
+    async with raw_peer() as (side, raw):
+        options: Any = {"on_progress": on_progress, "on_progress_params": raws.append, "request_id": 0}
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(side.dispatcher.send_raw_request, "x", {"_meta": {"a": 1}}, options)
+            assert (await raw.receive())["params"] == {"_meta": {"a": 1, "progressToken": 0}}
+            raw.send({"method": "notifications/progress", "params": {"progressToken": 0, **sent}})
+            raw.send({"id": 9, "method": "echo"})
+            await raw.receive()
+            raw.send({"id": 0, "result": {}})
+    assert raws == [{"progressToken": 0, **sent}]
+    assert typed == ([] if received is None else [received])
 
 
 @pytest.mark.parametrize(
@@ -324,7 +372,7 @@ async def test_the_number_and_the_string_are_two_requests_and_one_id_at_a_time_i
     by_id = {json.dumps(answer["id"]): answer for answer in answers}
     assert by_id['"1"']["result"] == {}
     assert by_id["1"]["error"]["message"] == "`id` is in use"
-    assert by_id["null"]["error"]["code"] == INVALID_REQUEST
+    assert by_id["2"]["error"]["message"] == "`method` is not a string"
     assert by_id["3"]["error"]["message"] == "`params` is not an object"
 
 
@@ -347,7 +395,16 @@ async def test_an_unreadable_answer_ends_its_call_and_an_unreadable_request_is_r
             tasks.start_soon(call)
             await raw.receive()
             raw.send(b'{"jsonrpc":"2.0","id":1,"result":{"text":"\xff"}}')
+            tasks.start_soon(call)
+            await raw.receive()
+            raw.send(b'{"jsonrpc":"2.0","id":2,"result":{"method":"x","n":1e999}}')
+            tasks.start_soon(call)
+            await raw.receive()
+            raw.send(b'{"jsonrpc":"2.0","id":3,"result":' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}")
         assert "the peer sent an answer that could not be read: invalid UTF-8" in errors[0].message
+        assert "the number 1e999 is too big" in errors[1].message
+        assert "nested deeper" in errors[2].message
+        assert len(side.dispatcher.unreadable) == 3
         raw.send(b'{"jsonrpc":"2.0","id":5,"method":"echo","params":{"text":"\xff"}}')
         refused = await raw.receive()
         assert (refused["id"], refused["error"]["code"]) == (5, PARSE_ERROR)
@@ -413,67 +470,115 @@ async def test_handlers_that_are_stopped_with_the_gate_answer_with_an_error() ->
     assert (answer["id"], answer["error"]["code"]) == (1, CONNECTION_CLOSED)
 
 
+async def test_a_request_and_its_cancellation_in_one_breath_get_no_answer() -> None:
+    async with raw_peer() as (side, raw):
+        cancel = {"method": "notifications/cancelled", "params": {"requestId": 4}}
+        raw.send({"id": 4, "method": "wait"}, cancel, {"id": 5, "method": "echo"})
+        assert (await raw.receive())["id"] == 5
+        await side.cancelled.wait()
+        raw.send({"id": 4, "method": "echo"})  # the id is free again
+        assert (await raw.receive())["id"] == 4
+
+
+@pytest.mark.parametrize("result", [{"n": float("nan")}, {"n": object()}, {"n": {1, 2}}])
+async def test_an_answer_that_is_no_json_costs_that_one_request(result: Json) -> None:
+    async def on_request(_context: Context, method: str, _params: Params) -> Json:
+        if method == "raise":
+            raise RpcError(-1, "x", result)
+        return result if method == "give" else {}
+
+    mine, other = socket.socketpair()
+    other.setblocking(False)
+    with mine, other:
+        side, raw = Side(mine.fileno(), "the peer"), Raw(other)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(side.dispatcher.run, on_request, side.on_notify)
+            with anyio.fail_after(20):
+                for request_id, method in enumerate(("give", "raise")):
+                    raw.send({"id": request_id, "method": method})
+                    answer = await raw.receive()
+                    assert (answer["id"], answer["error"]["code"]) == (request_id, INTERNAL_ERROR)
+                raw.send({"id": 2, "method": "echo"})
+                assert (await raw.receive())["result"] == {}
+            tasks.cancel_scope.cancel()
+
+
+async def test_a_request_that_is_no_json_is_the_callers_error_and_leaves_nothing_waiting() -> None:
+    async with two_sides() as (ours, _):
+        with pytest.raises(ValueError, match="JSON"):
+            await ours.dispatcher.send_raw_request("echo", {"n": float("nan")}, {"request_id": 7})
+        assert await ours.dispatcher.send_raw_request("echo", None, {"request_id": 7}) == {}
+
+
+async def test_an_id_in_use_is_refused_and_never_minted() -> None:
+    async with raw_peer() as (side, raw):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(side.dispatcher.send_raw_request, "x", None, {"request_id": 1})
+            tasks.start_soon(side.dispatcher.send_raw_request, "x", None, {"request_id": "2"})
+            sent = [(await raw.receive())["id"] for _ in range(2)]
+            with pytest.raises(ValueError, match="is in use"):
+                await side.dispatcher.send_raw_request("x", None, {"request_id": 1})
+            tasks.start_soon(side.dispatcher.send_raw_request, "x", None)
+            sent.append((await raw.receive())["id"])
+            raw.send(*({"id": request_id, "result": {}} for request_id in sent))
+        assert sent == [1, "2", 2]
+
+
+async def test_a_peer_that_reads_nothing_stalls_nobody_but_itself() -> None:
+    """Requests go out without blocking, other messages still come in, and in the end all arrive in order."""
+    async with raw_peer() as (side, raw):
+        big = {"text": "x" * 100_000}
+        async with anyio.create_task_group() as tasks:
+            for n in range(100):  # ten times what the socket and the queue hold
+                tasks.start_soon(side.dispatcher.send_raw_request, "x", big, {"request_id": n})
+            raw.send({"method": "hello"})
+            await side.noted.wait()
+            received = [(await raw.receive())["id"] for _ in range(100)]
+            raw.send(*({"id": n, "result": {}} for n in received))
+        assert received == [*range(100)]
+
+
+async def test_a_pipe_that_breaks_while_writing_ends_the_connection_and_every_call() -> None:
+    read_in, write_in = os.pipe()
+    read_out, write_out = os.pipe()
+    dispatcher = Dispatcher(read_in, write_out, peer="the peer")
+    os.close(read_out)
+
+    async def on_request(_context: Context, _method: str, _params: Params) -> Json:
+        return {}
+
+    async def on_notify(_context: Context, _method: str, _params: Params) -> None:
+        return
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(dispatcher.run, on_request, on_notify)
+            with pytest.raises(RpcError, match="the peer closed the connection") as failed:
+                await dispatcher.send_raw_request("x", None)
+    assert failed.value.code == CONNECTION_CLOSED
+    os.close(read_in)
+    os.close(write_in)
+
+
+async def test_a_connection_that_broke_before_it_was_served_ends_at_once_and_stops_reading() -> None:
+    before = set(os.listdir("/proc/self/fd"))
+    mine, other = socket.socketpair()
+    read_out, write_out = os.pipe()
+    with mine, other:
+        side = Side(mine.fileno(), "the peer")
+        side.dispatcher._writer.close()
+        dispatcher = Dispatcher(mine.fileno(), write_out, peer="the peer")
+        os.close(read_out)
+        await dispatcher.notify("x", None)
+        with anyio.fail_after(20):
+            await dispatcher.run(side.on_request, side.on_notify)
+        assert not asyncio.get_running_loop().remove_reader(mine.fileno())
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
 async def test_nothing_is_left_open() -> None:
     before = set(os.listdir("/proc/self/fd"))
     for _ in range(20):
         async with two_sides() as (ours, _):
             await ours.dispatcher.send_raw_request("echo", None)
     assert set(os.listdir("/proc/self/fd")) == before
-
-
-# The SDK at the other end, and on top
-
-
-async def list_tools(_context: Any, _params: PaginatedRequestParams | None) -> ListToolsResult:
-    return ListToolsResult(tools=[Tool(name="ask", input_schema={"type": "object"})])
-
-
-async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
-    await context.session.report_progress(1, 2, "half way")
-    if params.name != "ask":
-        raise MCPError(-32602, f"no tool {params.name}")
-    schema: Any = {"type": "object", "properties": {"colour": {"type": "string"}}}
-    answer = await context.session.elicit_form("which colour?", schema)
-    return CallToolResult(content=[TextContent(type="text", text=f"{answer.action} {answer.content}")])
-
-
-async def answer_form(context: Any, params: ElicitRequestParams) -> ElicitResult:
-    return ElicitResult(action="accept", content={"colour": params.message[:5]})
-
-
-async def test_the_sdks_session_and_server_run_over_it() -> None:
-    """The whole of a handshake, a list, a call with a question and progress in it, and an error: SDK over our wire."""
-    ends = socket.socketpair()
-    server = Server("sdk", on_list_tools=list_tools, on_call_tool=call_tool)
-    seen: list[tuple[float, float | None, str | None]] = []
-
-    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-        seen.append((progress, total, message))
-
-    with ends[0], ends[1]:
-        client_side, server_side = (
-            Dispatcher(e.fileno(), os.dup(e.fileno()), peer="sdk", error=MCPError) for e in ends
-        )
-        as_sdk: Any = server_side
-        whatever: object = server_side
-        assert isinstance(whatever, Outbound)
-        async with anyio.create_task_group() as tasks:
-            connection = Connection.for_loop(as_sdk)
-
-            async def serve() -> None:
-                await serve_connection(server, as_sdk, connection=connection, lifespan_state={})
-
-            tasks.start_soon(serve)
-            client_dispatcher: Any = client_side
-            async with ClientSession(dispatcher=client_dispatcher, elicitation_callback=answer_form) as session:
-                with anyio.fail_after(20):
-                    result = await session.initialize()
-                    assert result.server_info.name == "sdk"
-                    assert [tool.name for tool in (await session.list_tools()).tools] == ["ask"]
-                    called = await session.call_tool("ask", {}, progress_callback=on_progress)
-                    assert isinstance(called, CallToolResult)
-                    assert called.content == [TextContent(type="text", text="accept {'colour': 'which'}")]
-                    with pytest.raises(MCPError, match="no tool other"):
-                        await session.call_tool("other", {})
-            tasks.cancel_scope.cancel()
-    assert seen == [(1, 2, "half way")]

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +55,18 @@ async def test_the_lines_do_not_depend_on_how_the_bytes_are_cut(seed: int) -> No
     assert [length for *_, length in read.oversize] == [len(line) for line in lines if len(line) > 100]
 
 
+@pytest.mark.parametrize("limit", [10, 1_000, 5_000])
+async def test_what_is_kept_of_a_line_over_the_limit_does_not_depend_on_the_cuts(limit: int) -> None:
+    line = b"".join(b"%05d" % n for n in range(2_000))
+    for size in (1, 7, 500, 1_024, 9_999, 20_000):
+        read = Lines(limit=limit)
+        for start in range(0, len(line), size):
+            read.reader.feed(line[start : start + size])
+        read.reader.feed(b"\nnext\n")
+        assert read.oversize == [(line[:1_024], line[-1_024:], 10_000)]
+        assert read.lines == [b"next"]
+
+
 async def test_a_line_over_the_limit_is_skipped_with_its_ends_kept_and_little_memory() -> None:
     read = Lines(limit=10_000)
     chunk = b"x" * 5_000
@@ -89,6 +102,38 @@ async def test_standard_input_may_be_a_file(tmp_path: Path) -> None:
         await read.ended.wait()
     os.close(fd)
     assert len(read.lines) == 50_000
+
+
+async def test_standard_input_may_be_the_null_device() -> None:
+    null = os.open(os.devnull, os.O_RDONLY)
+    read = Lines(null)
+    read.reader.start()
+    with anyio.fail_after(20):
+        await read.ended.wait()
+    os.close(null)
+    assert read.lines == []
+
+
+async def test_reading_a_file_leaves_nothing_open_whether_it_ends_or_is_stopped(tmp_path: Path) -> None:
+    file = tmp_path / "input"
+    file.write_bytes(b"one\n" * 500_000)  # more than a pipe holds
+    threads, descriptors = set(threading.enumerate()), set(os.listdir("/proc/self/fd"))
+    with file.open("rb") as source:
+        read = Lines(source.fileno())
+        read.reader.start()
+        read.reader.stop()
+        read.reader.stop()
+        for thread in set(threading.enumerate()) - threads:
+            thread.join(20)
+    with file.open("rb") as source:
+        read = Lines(source.fileno())
+        read.reader.start()
+        with anyio.fail_after(20):
+            await read.ended.wait()
+        for thread in set(threading.enumerate()) - threads:
+            thread.join(20)
+    assert len(read.lines) == 500_000
+    assert (set(threading.enumerate()), set(os.listdir("/proc/self/fd"))) == (threads, descriptors)
 
 
 def test_a_pipe_is_polled_as_it_is(pipe: tuple[int, int]) -> None:
@@ -139,3 +184,22 @@ async def test_a_peer_that_goes_away_while_bytes_are_queued_wakes_whoever_waits(
         tasks.start_soon(writer.drain)
         await anyio.lowlevel.checkpoint()
         os.close(pipe[0])
+
+
+async def test_a_full_disk_as_standard_output_is_an_end_and_no_hang() -> None:
+    broken: list[None] = []
+    writer = Writer(os.open("/dev/full", os.O_WRONLY), on_broken=lambda: broken.append(None))
+    writer.write(b"x")
+    with anyio.fail_after(5):
+        await writer.drain()
+    assert broken == [None]
+
+
+async def test_a_closed_writer_takes_bytes_to_nowhere_and_may_be_closed_again(pipe: tuple[int, int]) -> None:
+    writer = Writer(pipe[1])
+    writer.write(b"x" * (2 * HIGH_WATER))
+    writer.close()
+    writer.close()
+    writer.write(b"y")
+    with anyio.fail_after(5):
+        await writer.drain()

@@ -3,7 +3,7 @@
 These have the shapes of the SDK's `DispatchContext`, `TransportContext` and `CallOptions` (`mcp/shared/dispatcher.py`).
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict
 
@@ -18,7 +18,7 @@ class CallOptions(TypedDict, total=False):
     request_id: int | str
     timeout: float
     cancel_on_abandon: bool
-    on_progress: Callable[[float, float | None, str | None], Coroutine[Any, Any, None]]
+    on_progress: Callable[[float, float | None, str | None], Awaitable[None]]
     on_progress_params: Callable[[dict[str, Any]], None]
 
 
@@ -26,7 +26,7 @@ class Outbound(Protocol):
     """The way to the peer."""
 
     async def send_raw_request(
-        self, method: str, params: Params, opts: CallOptions | None = None
+        self, method: str, params: Params, opts: Mapping[str, Any] | None = None
     ) -> dict[str, Any]: ...
 
     async def notify(self, method: str, params: Params, opts: Any = None) -> None: ...
@@ -50,7 +50,7 @@ class Context:
     dispatcher: Outbound
     request_id: int | str | None
     progress_token: int | str | None = None
-    transport: Transport = field(default_factory=Transport)
+    transport: Any = field(default_factory=Transport)  # Any: the SDK's type, which it stands for, is nominal
     cancel_requested: anyio.Event = field(default_factory=anyio.Event)
     message_metadata: None = None
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -58,7 +58,7 @@ class Context:
     @property
     def can_send_request(self) -> bool:
         """Whether the peer can be asked something."""
-        return self.transport.can_send_request
+        return bool(self.transport.can_send_request)
 
     async def send_raw_request(self, method: str, params: Params, opts: Any = None) -> dict[str, Any]:
         """As `Dispatcher.send_raw_request`: one pipe carries every request."""
@@ -76,6 +76,6 @@ class Context:
             await self.notify("notifications/progress", {"progressToken": self.progress_token, **params})
 
 
-OnRequest = Callable[[Context, str, Params], Coroutine[Any, Any, dict[str, Any]]]
-OnNotify = Callable[[Context, str, Params], Coroutine[Any, Any, None]]
+OnRequest = Callable[[Context, str, Params], Awaitable[dict[str, Any]]]
+OnNotify = Callable[[Context, str, Params], Awaitable[None]]
 OnNotifyIntercept = Callable[[str, Params], bool]

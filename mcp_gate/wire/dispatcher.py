@@ -7,29 +7,34 @@
 | an incoming message | what happens |
 | --- | --- |
 | request | its handler runs in a task of its own; what it returns or raises is the answer |
-| response | ends the wait of the request with exactly that id; any other is dropped and counted |
-| `notifications/cancelled` | cancels the handler of that id, which then gets no answer |
-| `notifications/progress` | goes to the request whose token it has |
-| another notification | first to the intercept, in order of arrival, then to its handler in a task |
+| request with no proper id, or one that is in use; params that are no object | refused |
+| response | ends the wait of the request with exactly that id (`wire/pending.py`); a stray is dropped and counted |
+| what cannot be read | a request is refused, a response ends the wait with an error, where their ids can be told |
+| notification | is offered to the intercept, in order of arrival, and unless that takes it: |
+| … `notifications/cancelled` | cancels the handler of that id, which then gets no answer |
+| … `notifications/progress` | goes to the request whose token it has |
+| … any other, progress of no request too | goes to its handler, in a task |
+
+Whatever a handler or callback raises costs that one message.
 """
 
 import asyncio
-import itertools
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
 
 import anyio
 import anyio.abc
 import structlog
+from pydantic import ValidationError
 
 from mcp_gate.wire.context import CallOptions, Context, OnNotify, OnNotifyIntercept, OnRequest, Params
 from mcp_gate.wire.eras import meta_of
 from mcp_gate.wire.messages import (
     CONNECTION_CLOSED,
-    ENDS,
     INTERNAL_ERROR,
+    INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
     REQUEST_TIMEOUT,
@@ -39,29 +44,17 @@ from mcp_gate.wire.messages import (
     RpcError,
     error_object,
     is_id,
+    malformed,
     read_line,
-    salvage_id,
     write_line,
 )
+from mcp_gate.wire.pending import Pending
 from mcp_gate.wire.pipes import LineReader, Writer
 
 log = structlog.get_logger()
 
 MAX_LINE = 16 << 20  # bytes
 NOISE_KEPT = 3
-
-
-@dataclass(slots=True)
-class _Pending:
-    """A request of ours that waits for its answer."""
-
-    answer: "asyncio.Future[dict[str, Any]]"
-    options: CallOptions
-
-    def fail(self, error: Exception) -> None:
-        if not self.answer.done():
-            self.answer.set_exception(error)
-            self.answer.exception()  # marks it as seen: whoever waits may be cancelled before it reads it
 
 
 class Dispatcher:
@@ -81,8 +74,7 @@ class Dispatcher:
         self.unreadable: deque[str] = deque(maxlen=NOISE_KEPT)
         self.closed = anyio.Event()
         self._error = error
-        self._ids = itertools.count(1)
-        self._pending: dict[int | str, _Pending] = {}
+        self._pending = Pending(peer, error)
         self._handling: dict[int | str, Context] = {}
         self._writer = Writer(write_fd, on_broken=self._end)
         self._reader = LineReader(
@@ -111,32 +103,33 @@ class Dispatcher:
                 self._tasks.cancel_scope.cancel()
         finally:
             self._end()
+            self._reader.stop()
             self._writer.close()
 
-    async def send_raw_request(self, method: str, params: Params, opts: CallOptions | None = None) -> dict[str, Any]:
-        """Send a request and wait for its result.
+    async def send_raw_request(
+        self, method: str, params: Params, opts: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Send a request and wait for its result. `opts` are `CallOptions`, or the SDK's.
 
         Raises:
             RpcError: (or the `error` type) the peer's error; the connection closed; `timeout` seconds passed.
             ValueError: `request_id` is in use.
         """
-        options: CallOptions = opts or {}
-        request_id = options["request_id"] if "request_id" in options else self._next_id()
-        if request_id in self._pending:
-            raise ValueError(f"request id {request_id!r} is in use")
+        options = cast("CallOptions", opts or {})
         if self.closed.is_set():
-            raise self._closed_error()
-        message: Message = {"jsonrpc": "2.0", "id": request_id, "method": method}
+            raise self._error(CONNECTION_CLOSED, self._closed_text)
+        request_id = options["request_id"] if "request_id" in options else self._pending.new_id()
         if "on_progress" in options or "on_progress_params" in options:
             params = {**(params or {}), "_meta": {**meta_of(params), "progressToken": request_id}}
+        message: Message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         if params is not None:
             message["params"] = params
-        waiting = _Pending(asyncio.get_running_loop().create_future(), options)
-        self._pending[request_id] = waiting
+        line = write_line(message)
+        answer = self._pending.add(request_id, options)
         try:
-            self._writer.write(write_line(message))
+            self._writer.write(line)
             with anyio.fail_after(options.get("timeout")):
-                return await waiting.answer
+                return await answer
         except TimeoutError:
             self._abandon(request_id, options, "timed out")
             limit = options.get("timeout")
@@ -145,7 +138,7 @@ class Dispatcher:
             self._abandon(request_id, options, "cancelled")
             raise
         finally:
-            del self._pending[request_id]
+            self._pending.remove(request_id)
 
     async def notify(self, method: str, params: Params, opts: Any = None) -> None:
         """Send a notification; it is dropped where the connection is closed."""
@@ -170,49 +163,35 @@ class Dispatcher:
                 self.noise_lines.append(line[:200].decode(errors="replace"))
             return
         except MalformedError as error:
-            self._unreadable(str(error), error.id, line[:ENDS])
+            self._unreadable(error)
             return
         for message in messages:
             self._message(message)
 
     def _oversize(self, head: bytes, tail: bytes, length: int) -> None:
-        self._unreadable(f"a line of {length:,} bytes is over the limit", salvage_id(head, tail), head)
+        self._unreadable(malformed(f"a line of {length:,} bytes is over the limit", head, tail))
 
-    def _unreadable(self, why: str, request_id: int | str | None, head: bytes) -> None:
-        self.unreadable.append(why)
-        log.warning("unreadable message", peer=self.peer, why=why)
-        waiting = self._pending.get(request_id) if request_id is not None else None
-        if b'"method"' in head:
-            self._reply_error(request_id, RpcError(PARSE_ERROR, f"the message could not be read: {why}"))
-        elif waiting is not None:
-            waiting.fail(self._error(INTERNAL_ERROR, f"{self.peer} sent an answer that could not be read: {why}"))
+    def _unreadable(self, error: MalformedError) -> None:
+        self.unreadable.append(str(error))
+        log.warning("unreadable message", peer=self.peer, why=str(error))
+        if error.is_request:
+            self._reply_error(error.id, RpcError(PARSE_ERROR, f"the message could not be read: {error}"))
+        else:
+            text = f"{self.peer} sent an answer that could not be read: {error}"
+            self._pending.fail(error.id, self._error(INTERNAL_ERROR, text))
 
     def _message(self, message: Message) -> None:
         method = message.get("method")
         if method is None:
-            self._response(message)
+            self.stray += not self._pending.settle(message)
         elif not isinstance(method, str):
-            self._reply_error(None, RpcError(INVALID_REQUEST, "`method` is not a string"))
+            request_id = message.get("id")
+            error = RpcError(INVALID_REQUEST, "`method` is not a string")
+            self._reply_error(request_id if is_id(request_id) else None, error)
         elif "id" in message:
             self._request(message, method)
         else:
             self._notification(method, _params_of(message))
-
-    def _response(self, message: Message) -> None:
-        request_id = message.get("id")
-        waiting = self._pending.get(request_id) if is_id(request_id) else None  # type: ignore[arg-type]
-        if waiting is None or waiting.answer.done():
-            self.stray += 1
-            return
-        result, error = message.get("result"), message.get("error")
-        if isinstance(result, dict) and "error" not in message:
-            waiting.answer.set_result(result)
-        elif isinstance(error, dict) and type(error.get("code")) is int and "result" not in message:
-            text = error.get("message")
-            waiting.fail(self._error(error["code"], text if isinstance(text, str) else "no message", error.get("data")))
-        else:
-            text = f"{self.peer} sent an answer that is neither a result nor an error"
-            waiting.fail(self._error(INTERNAL_ERROR, text))
 
     def _request(self, message: Message, method: str) -> None:
         request_id = message["id"]
@@ -230,60 +209,87 @@ class Dispatcher:
         self._start(self._handle, context, method, params)
 
     def _notification(self, method: str, params: Params) -> None:
+        if self._intercept is not None:
+            with self._contained(method):
+                if self._intercept(method, params):
+                    return
         if method == "notifications/cancelled":
-            request_id = (params or {}).get("requestId")
-            context = self._handling.get(request_id) if is_id(request_id) else None  # type: ignore[arg-type]
-            if context is not None:
-                context.cancel_requested.set()
-                context.scope.cancel()
-            return
-        if method == "notifications/progress" and params is not None and self._progress(params):
-            return
-        if self._intercept is not None and self._intercept(method, params):
-            return
-        self._start(self._on_notify, Context(self, None), method, params)
+            self._cancel((params or {}).get("requestId"))
+        elif method != "notifications/progress" or not self._progress(method, params or {}):
+            self._start(self._notified, method, self._on_notify, Context(self, None), method, params)
 
-    def _progress(self, params: Mapping[str, Any]) -> bool:
-        token = params.get("progressToken")
-        waiting = self._pending.get(token) if is_id(token) else None  # type: ignore[arg-type]
-        if waiting is None:
+    def _cancel(self, request_id: Any) -> None:
+        context = self._handling.get(request_id) if is_id(request_id) else None
+        if context is not None:
+            context.cancel_requested.set()
+            context.scope.cancel()
+
+    def _progress(self, method: str, params: Mapping[str, Any]) -> bool:
+        """Whether some request waits for this progress."""
+        options = self._pending.options(params.get("progressToken"))
+        if options is None:
             return False
-        if raw := waiting.options.get("on_progress_params"):
-            raw(dict(params))
-        if typed := waiting.options.get("on_progress"):
-            progress = params.get("progress")
-            if isinstance(progress, int | float):
-                self._start(typed, progress, params.get("total"), params.get("message"))
+        if raw := options.get("on_progress_params"):
+            with self._contained(method):
+                raw(dict(params))
+        progress, total, message = (params.get(key) for key in ("progress", "total", "message"))
+        if (typed := options.get("on_progress")) and _is_number(progress):
+            total, message = total if _is_number(total) else None, message if isinstance(message, str) else None
+            self._start(self._notified, method, typed, progress, total, message)
         return True
+
+    async def _notified(self, method: str, function: Callable[..., Awaitable[None]], *arguments: Any) -> None:
+        with self._contained(method):
+            await function(*arguments)
+
+    @contextmanager
+    def _contained(self, method: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception:  # neither the reader nor the other tasks may end with it
+            log.exception("notification failed", peer=self.peer, method=method)
 
     # Handling
 
     async def _handle(self, context: Context, method: str, params: Params) -> None:
         assert context.request_id is not None
-        reply: Message = {"jsonrpc": "2.0", "id": context.request_id}
         try:
-            with context.scope:
-                reply["result"] = await self._on_request(context, method, params)
+            line = self._reply(context.request_id, await self._answer(context, method, params))
         except asyncio.CancelledError:
             if not context.cancel_requested.is_set():
-                stopped = RpcError(CONNECTION_CLOSED, "mcp-gate is stopping")
-                self._writer.write(write_line({**reply, "error": error_object(stopped)}))
+                self._reply_error(context.request_id, RpcError(CONNECTION_CLOSED, "mcp-gate is stopping"))
             raise
-        except self._error as error:
-            reply["error"] = error_object(error)
-        except Exception as error:  # one request that crashes must not take the others with it
-            log.exception("request failed", peer=self.peer, method=method)
-            reply["error"] = error_object(RpcError(INTERNAL_ERROR, f"internal error: {type(error).__name__}"))
         finally:
             del self._handling[context.request_id]
         if not context.cancel_requested.is_set():
-            self._writer.write(write_line(reply))
+            self._writer.write(line)
             await self._writer.drain()
+
+    async def _answer(self, context: Context, method: str, params: Params) -> Message:
+        """The `result` or `error` of a request; neither where it has been cancelled."""
+        try:
+            with context.scope:
+                return {"result": await self._on_request(context, method, params)}
+            return {}
+        except self._error as error:
+            return {"error": error_object(error)}
+        except ValidationError:
+            return {"error": error_object(RpcError(INVALID_PARAMS, "the params do not fit the method"))}
+        except Exception as error:  # one request that crashes must not take the others with it
+            log.exception("request failed", peer=self.peer, method=method)
+            return {"error": _internal_error(error)}
+
+    def _reply(self, request_id: int | str | None, answer: Message) -> bytes:
+        try:
+            return write_line({"jsonrpc": "2.0", "id": request_id, **answer})
+        except (TypeError, ValueError, RecursionError) as error:  # what the handler gave is not JSON
+            log.exception("answer not sent", peer=self.peer)
+            return write_line({"jsonrpc": "2.0", "id": request_id, "error": _internal_error(error)})
 
     def _reply_error(self, request_id: int | str | None, error: RpcError) -> None:
         self._writer.write(write_line({"jsonrpc": "2.0", "id": request_id, "error": error_object(error)}))
 
-    def _start(self, function: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> None:
+    def _start(self, function: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
         if self._tasks is not None and not self.closed.is_set():
             self._tasks.start_soon(function, *arguments)
 
@@ -294,18 +300,23 @@ class Dispatcher:
             return
         self.closed.set()
         self._reader.stop()
-        for waiting in self._pending.values():
-            waiting.fail(self._closed_error())
+        self._pending.fail_all(CONNECTION_CLOSED, self._closed_text)
 
-    def _closed_error(self) -> Exception:
-        return self._error(CONNECTION_CLOSED, f"{self.peer} closed the connection")
+    @property
+    def _closed_text(self) -> str:
+        return f"{self.peer} closed the connection"
 
     def _abandon(self, request_id: int | str, options: CallOptions, reason: str) -> None:
         if options.get("cancel_on_abandon", True):
             self.notify_now("notifications/cancelled", {"requestId": request_id, "reason": reason})
 
-    def _next_id(self) -> int:
-        return next(i for i in self._ids if i not in self._pending)
+
+def _internal_error(error: Exception) -> dict[str, Any]:
+    return error_object(RpcError(INTERNAL_ERROR, f"internal error: {type(error).__name__}"))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _params_of(message: Message) -> Params:

@@ -49,7 +49,7 @@ def without_envelope(meta: Mapping[str, Any]) -> dict[str, Any]:
 def complete_result(result: dict[str, Any], *, modern: bool) -> dict[str, Any]:
     """A server's result as a host of that era must see it; anything else in it is left alone."""
     if modern:
-        return result if "resultType" in result else {**result, "resultType": "complete"}
+        return {**result, "resultType": "complete"} if result.get("resultType") is None else result
     return {key: value for key, value in result.items() if key != "resultType"} if "resultType" in result else result
 
 

@@ -7,10 +7,14 @@
 | no JSON at all (a banner, a log line) | noise |
 | JSON that is no message: a number, a string, an object without `"jsonrpc": "2.0"` | noise |
 | an array | each of its members |
-| meant as a message, but invalid UTF-8, NaN, nested too deep, cut off | malformed, with its id if that can be told |
+| meant as a message, but invalid UTF-8, nested too deep, cut off | malformed, with its id if that can be told |
+| the same with a number that goes into no JSON again: NaN, 1e999, thousands of digits | malformed, likewise |
+
+What is meant as a message has `"jsonrpc"` near one of its ends.
 """
 
 import json
+import math
 import re
 from typing import Any, NoReturn
 
@@ -25,9 +29,15 @@ UNSUPPORTED_VERSION = -32022
 
 Message = dict[str, Any]
 
-_BOM = b"\xef\xbb\xbf"
-_ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\\x00-\x1f]|\\.){0,200}")\s*[,}]')
+MAX_DEPTH = 128  # what is read here is walked and written by recursion elsewhere
 ENDS = 256  # bytes of a line's head and tail that are searched for an id: serializers put it at either end
+
+_BOM = b"\xef\xbb\xbf"
+_MEMBER = rb'"(?:id|jsonrpc|method)"\s*:\s*(?:-?\d{1,18}|null|"(?:[^"\\\x00-\x1f]|\\.){0,200}")\s*'
+# Only what directly follows the first brace or precedes the last one is the message's own: an `"id"` anywhere else
+# may be of something inside it, and would end another call.
+_FIRST = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*\{\s*((?:" + _MEMBER + rb",\s*)*)")
+_LAST = re.compile(rb"((?:,\s*" + _MEMBER + rb")+)\}\s*$")
 
 
 class RpcError(Exception):
@@ -48,9 +58,9 @@ class NoiseError(ValueError):
 class MalformedError(ValueError):
     """A line that tries to be a message and cannot be read. `id` is its id where that could be told."""
 
-    def __init__(self, why: str, id: int | str | None = None) -> None:  # noqa: A002 - the protocol's word
+    def __init__(self, why: str, id: int | str | None, *, is_request: bool) -> None:  # noqa: A002 - the protocol's word
         super().__init__(why)
-        self.id = id
+        self.id, self.is_request = id, is_request
 
 
 def is_id(value: object) -> bool:
@@ -58,25 +68,32 @@ def is_id(value: object) -> bool:
     return type(value) is int or type(value) is str
 
 
-def salvage_id(head: bytes, tail: bytes = b"") -> int | str | None:
-    """The id of a message that cannot be read, from its first or last bytes; None where that is unsure."""
-    found = _ID.search(head[:ENDS]) or next(iter(list(_ID.finditer((tail or head)[-ENDS:]))[-1:]), None)
-    if found is None:
-        return None
+def malformed(why: str, head: bytes, tail: bytes) -> MalformedError:
+    """The error for a message of which only the first and last bytes can be trusted; with no `tail`, its first."""
+    first, last = _FIRST.match(head[:ENDS]), _LAST.search(tail[-ENDS:])
+    parts = [found[1].strip(b", \t\r\n") for found in (first, last) if found is not None]
     try:
-        value = json.loads(found[1])
+        members = json.loads(b"{" + b",".join(filter(None, parts)) + b"}")
     except ValueError:
-        return None
-    return value if isinstance(value, int | str) else None
+        members = {}
+    found_id = members.get("id")
+    return MalformedError(why, found_id if is_id(found_id) else None, is_request="method" in members)
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"the number {digits[:20]} is too big")
+    return number
+
+
 # made once: `json.loads` and `json.dumps` build a new decoder or encoder for every message with options like these
-_read = json.JSONDecoder(parse_constant=_refuse_constant).decode
-_write = json.JSONEncoder(separators=(",", ":")).encode
+_read = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite).decode
+_write = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def read_line(line: bytes) -> list[Message]:
@@ -86,21 +103,17 @@ def read_line(line: bytes) -> list[Message]:
         NoiseError: the line is no message.
         MalformedError: the line was meant to be one.
     """
-    line = line.strip(b" \t\r\n").removeprefix(_BOM)
+    line = line.strip(b" \t\r\n").removeprefix(_BOM).lstrip()
     if not line:
         return []
     if line[:1] not in b"{[":
         raise NoiseError("not JSON")
     try:
         value = _read(line.decode())
-    except UnicodeDecodeError as error:
-        raise MalformedError(f"invalid UTF-8 at byte {error.start}", salvage_id(line)) from None
-    except RecursionError:
-        raise MalformedError("nested too deep", salvage_id(line)) from None
-    except ValueError as error:
-        if b'"jsonrpc"' not in line[:ENDS] and b'"jsonrpc"' not in line[-ENDS:]:
-            raise NoiseError("not JSON") from None
-        raise MalformedError(f"invalid JSON: {error}", salvage_id(line)) from None
+    except (ValueError, RecursionError) as error:
+        raise _refusal(line, error) from None
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _is_deep(value):
+        raise malformed(f"it is nested deeper than {MAX_DEPTH} levels", line, line)
     members = value if isinstance(value, list) else [value]
     messages = [m for m in members if isinstance(m, dict) and m.get("jsonrpc") == "2.0"]
     if not messages:
@@ -108,8 +121,34 @@ def read_line(line: bytes) -> list[Message]:
     return messages
 
 
+def _refusal(line: bytes, error: ValueError | RecursionError) -> NoiseError | MalformedError:
+    if b'"jsonrpc"' not in line[:ENDS] and b'"jsonrpc"' not in line[-ENDS:]:
+        return NoiseError("not JSON")
+    if isinstance(error, RecursionError):
+        return malformed(f"it is nested deeper than {MAX_DEPTH} levels", line, line)
+    if isinstance(error, UnicodeDecodeError):
+        return malformed(f"invalid UTF-8 at byte {error.start}", line, line)
+    is_cut = isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc)
+    return malformed(f"invalid JSON: {error}", line, b"" if is_cut else line)
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]  # level by level: recursion is what this is to prevent
+    for _ in range(MAX_DEPTH):
+        containers = [v for v in level if isinstance(v, dict | list)]
+        if not containers:
+            return False
+        level = [child for c in containers for child in (c.values() if isinstance(c, dict) else c)]
+    return any(isinstance(v, dict | list) for v in level)
+
+
 def write_line(message: Message) -> bytes:
-    """The bytes of one message, newline included. Pure ASCII, so that half surrogates survive the way through."""
+    """The bytes of one message, newline included. Pure ASCII, so that half surrogates survive the way through.
+
+    Raises:
+        ValueError: the message holds NaN or infinity.
+        TypeError: it holds something that JSON has no word for.
+    """
     return _write(message).encode() + b"\n"
 
 

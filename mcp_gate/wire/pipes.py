@@ -5,7 +5,7 @@ The loop's `add_reader`/`add_writer` are used directly: no thread per pipe, and 
 
 import asyncio
 import os
-import stat
+import selectors
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -32,7 +32,8 @@ class LineReader:
         on_oversize: Callable[[bytes, bytes, int], None],
         on_end: Callable[[], None],
     ) -> None:
-        self._fd, self._limit = fd, limit
+        self._given = self._fd = fd
+        self._limit = limit
         self._on_line, self._on_oversize, self._on_end = on_line, on_oversize, on_end
         self._buffer = bytearray()
         self._head, self._skipped = b"", 0
@@ -40,15 +41,18 @@ class LineReader:
 
     def start(self) -> None:
         """Begin to read, on the running loop."""
-        self._fd = pollable(self._fd)
+        self._fd = pollable(self._given)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._fd, self._ready)
 
     def stop(self) -> None:
         """Stop reading; the descriptor stays open. Idempotent."""
-        if self._loop is not None:
-            self._loop.remove_reader(self._fd)
-            self._loop = None
+        if self._loop is None:
+            return
+        self._loop.remove_reader(self._fd)
+        self._loop = None
+        if self._fd != self._given:
+            os.close(self._fd)
 
     def _ready(self) -> None:
         try:
@@ -95,7 +99,7 @@ class LineReader:
         if not self._skipped and len(line) <= self._limit:
             self._on_line(line)
             return
-        head, length = self._head or line[:1024], self._skipped + len(line)
+        head, length = self._head if self._skipped else line[:1024], self._skipped + len(line)
         self._head, self._skipped = b"", 0
         self._on_oversize(head, line[-1024:], length)
 
@@ -178,18 +182,25 @@ class Writer:
 
 
 def pollable(fd: int) -> int:
-    """`fd`, or a pipe with the same bytes where the kernel cannot poll it: standard input from a file, say."""
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        return fd
+    """`fd`, or a pipe with the same bytes where the kernel cannot poll it: a file or /dev/null as standard input."""
+    with selectors.DefaultSelector() as probe:
+        try:
+            probe.register(fd, selectors.EVENT_READ)
+        except OSError:
+            pass
+        else:
+            return fd
     read, write = os.pipe()
+    source = os.dup(fd)  # its number stays ours, whatever becomes of `fd` while the thread reads
 
     def copy() -> None:
         try:
-            while data := os.read(fd, READ_SIZE):
+            while data := os.read(source, READ_SIZE):
                 os.write(write, data)
         except OSError:
-            pass
+            pass  # nobody reads the pipe any more
         finally:
+            os.close(source)
             os.close(write)
 
     threading.Thread(target=copy, daemon=True).start()
