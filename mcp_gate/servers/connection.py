@@ -196,10 +196,14 @@ class Connection:
             return {}
         raise RpcError(METHOD_NOT_FOUND, f"mcp-gate does not offer `{method}` to servers")
 
-    async def on_notify(self, _context: Context, method: str, _params: Params) -> None:
-        """Take a notification of the server."""
+    def intercept(self, method: str, _params: Params) -> bool:
+        """Take a notification of the server as it comes: a task for each would let a flood of them pile up."""
         if method == "notifications/tools/list_changed":
             self.on_tools_changed()
+        return method not in ("notifications/progress", "notifications/cancelled")
+
+    async def on_notify(self, _context: Context, _method: str, _params: Params) -> None:
+        """Progress of a call that is over: nobody waits for it."""
 
 
 def _label(raw: Any) -> str:

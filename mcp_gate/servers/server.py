@@ -82,7 +82,7 @@ class Server:
         failure: Exception | None = None
         try:
             async with anyio.create_task_group() as tasks:
-                await tasks.start(dispatcher.run, connection.on_request, connection.on_notify)
+                await tasks.start(dispatcher.run, connection.on_request, connection.on_notify, connection.intercept)
                 failure = await self._serve(connection, tasks, probe=probe)
                 tasks.cancel_scope.cancel()
         finally:

@@ -97,13 +97,14 @@ class Dispatcher:
         self._on_request, self._on_notify, self._intercept = on_request, on_notify, on_notify_intercept
         try:
             async with anyio.create_task_group() as self._tasks:
-                self._reader.start()
-                task_status.started()
-                await self.closed.wait()
+                try:
+                    self._reader.start()
+                    task_status.started()
+                    await self.closed.wait()
+                finally:
+                    self._end()  # before the handlers end: a peer that floods would go on to start new ones
                 self._tasks.cancel_scope.cancel()
         finally:
-            self._end()
-            self._reader.stop()
             self._writer.close()
 
     async def send_raw_request(
@@ -296,10 +297,8 @@ class Dispatcher:
     # Ends
 
     def _end(self) -> None:
-        if self.closed.is_set():
-            return
-        self.closed.set()
         self._reader.stop()
+        self.closed.set()
         self._pending.fail_all(CONNECTION_CLOSED, self._closed_text)
 
     @property
