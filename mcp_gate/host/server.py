@@ -251,7 +251,7 @@ def _relay_progress(context: Callable[[], Context]) -> Callable[[dict[str, Any]]
 
     def relay(params: dict[str, Any]) -> None:
         to = context()
-        if to.progress_token is not None:
+        if to.progress_token is not None and not to.dispatcher.is_full:  # one step more or less does not matter
             to.dispatcher.notify_now("notifications/progress", {**params, "progressToken": to.progress_token})
 
     return relay

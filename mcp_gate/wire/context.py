@@ -31,6 +31,9 @@ class Outbound(Protocol):
 
     async def notify(self, method: str, params: Params, opts: Any = None) -> None: ...
 
+    @property
+    def is_full(self) -> bool: ...
+
     def notify_now(self, method: str, params: Params) -> None: ...
 
 

@@ -146,6 +146,11 @@ class Dispatcher:
         self.notify_now(method, params)
         await self._writer.drain()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the peer reads so slowly that what it can do without had better be left out."""
+        return self._writer.is_full
+
     def notify_now(self, method: str, params: Params) -> None:
         """As `notify`, without waiting for a peer that reads slowly."""
         message: Message = {"jsonrpc": "2.0", "method": method}

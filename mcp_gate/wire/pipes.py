@@ -128,9 +128,14 @@ class Writer:
         self._queue.append(rest)
         self._queued += len(rest)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is queued that more had better wait, or be left out."""
+        return self._queued > HIGH_WATER
+
     async def drain(self) -> None:
         """Wait until the peer has taken enough for more to be worth queueing."""
-        while self._queued > HIGH_WATER and self._fd is not None:
+        while self.is_full and self._fd is not None:
             if self._room is None:
                 self._room = anyio.Event()
             await self._room.wait()
