@@ -191,6 +191,26 @@ def test_call_asks_in_the_terminal(answers: str, code: int, text: str, run: Run,
     assert "may `echo` of server `s` be called?" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("shell", "code", "text"),
+    [
+        ('exec "$@" <&-', 1, "stdin or stdout is closed"),
+        ('exec "$@" </dev/null >&-', 1, "stdin or stdout is closed"),
+        ('mkdir gone; cd gone; rmdir ../gone; exec "$@" </dev/null', 1, "the working directory is gone"),
+    ],
+)
+def test_a_gate_in_an_impossible_place_says_so(
+    shell: str, code: int, text: str, write_config: Write, tmp_path: Path, state: dict[str, str]
+) -> None:
+    config = str(write_config(servers={"s": scripted()}))
+    command = ["sh", "-c", shell, "sh", sys.executable, "-m", "mcp_gate", "run", "--config", config]
+    environ = {**os.environ, **state, "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environ, timeout=60, check=False)
+    assert done.returncode == code
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_call_fails_as_its_tool_does(run: Run, write_config: Write) -> None:
     config = str(write_config(servers={"s": {**scripted(), "approval": "auto"}}))
     assert run("call", "--config", config, "s__rich", '{"failed": true}').returncode == 1

@@ -44,13 +44,20 @@ def read(options: Options) -> tuple[Config, Policy]:
     """The configuration and policy in force; what was passed over is said on stderr. Raises ConfigError."""
     environ = os.environ
     trusted = TrustStore(state_dir(environ)).is_trusted
-    snapshot, notes = find(options.config, environ, Path.cwd(), config_dir(environ), trusted)
+    snapshot, notes = find(options.config, environ, _working_directory(), config_dir(environ), trusted)
     config = load(snapshot, environ)
     for note in (*notes, *config.notes):
         print(f"mcp-gate: {note}", file=sys.stderr)
     logs.configure(config.gate.log_level)
     rules = {Effect.DENY: options.deny, Effect.ASK: options.ask, Effect.ALLOW: options.allow}
     return config, load_policy(config, rules)
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise GateError("the working directory is gone; change to one that exists") from None
 
 
 def assemble(config: Config, policy: Policy, *, tool: str | None = None) -> Assembly:

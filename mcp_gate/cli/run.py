@@ -15,6 +15,7 @@ import anyio.abc
 
 from mcp_gate.cli import Options, logs
 from mcp_gate.cli.assembly import Assembly, assemble, read
+from mcp_gate.errors import GateError
 from mcp_gate.host.server import Host
 from mcp_gate.wire.dispatcher import Dispatcher
 
@@ -28,14 +29,26 @@ def run(options: Options) -> None:
 
 
 def claim_stdio() -> tuple[int, int]:
-    """Descriptors for the protocol alone: from here on whatever prints goes to stderr, whatever reads gets nothing."""
-    if os.isatty(0):
+    """Descriptors for the protocol alone: from here on whatever prints goes to stderr, whatever reads gets nothing.
+
+    Raises:
+        GateError: one of them is closed.
+    """
+    if sys.stdin is not None and sys.stdin.isatty():
         print("mcp-gate: this is for hosts to launch; it now waits for one to speak MCP on stdin", file=sys.stderr)
+    try:
+        os.fstat(0), os.fstat(1)  # before either is duplicated: a duplicate takes the lowest number that is free
+    except OSError:
+        raise GateError("stdin or stdout is closed: a host speaks over them") from None
+    null = os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:  # it is closed: what would go there goes nowhere, and no descriptor of ours takes its number
+        os.dup2(null, 2)
+        sys.stderr = os.fdopen(2, "w")
     stdin, stdout = os.dup(0), os.dup(1)
     os.dup2(2, 1)
-    null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
-    os.close(null)
+    if null > 2:
+        os.close(null)
     sys.stdout = sys.stderr
     return stdin, stdout
 

@@ -18,14 +18,15 @@ class TerminalConversation:
         print(params["message"], file=sys.stderr)
         for number, title in enumerate(field["enumNames"], start=1):
             print(f"  {number}. {title}", file=sys.stderr)
-        while True:
+        while sys.stdin is not None:
             print(f"answer 1 to {len(field['enum'])}: ", end="", file=sys.stderr, flush=True)
             line = await anyio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
             if not line:
                 print(file=sys.stderr)
-                return {"action": "cancel"}
+                break
             answer = line.strip()
             if answer.isascii() and answer.isdigit() and 1 <= int(answer) <= len(field["enum"]):
                 answer = field["enum"][int(answer) - 1]
             if answer in field["enum"]:
                 return {"action": "accept", "content": {"decision": answer}}
+        return {"action": "cancel"}

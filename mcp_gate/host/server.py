@@ -207,7 +207,7 @@ class Host:
             if peer.modern:
                 result = await self._call_modern(context, peer, name, arguments, params, meta)
             else:
-                attachment = Attachment(meta, _relay_progress(lambda: context))
+                attachment = Attachment(meta, _progress_relay(context, lambda: context))
                 conversation = LiveConversation(context, peer.capabilities)
                 result = await self._gate.call(Call(name, arguments, conversation, self._subject, attachment))
         except UnknownToolError as error:
@@ -232,7 +232,7 @@ class Host:
             call.resume(context, peer.capabilities, answers)
         else:
             call = SuspendableCall(binding, context, peer.capabilities, self._suspended)
-            attachment = Attachment(meta, _relay_progress(lambda: call.context))
+            attachment = Attachment(meta, _progress_relay(context, lambda: call.context))
             request = Call(name, arguments, call, self._subject, attachment)
             self._tasks.start_soon(call.run, lambda: self._gate.call(request))
         return await call.step()
@@ -246,11 +246,16 @@ class Host:
         )
 
 
-def _relay_progress(context: Callable[[], Context]) -> Callable[[dict[str, Any]], None]:
-    """Pass a server's progress on to whichever request waits for the call, under the token of that request."""
+def _progress_relay(first: Context, current: Callable[[], Context]) -> Callable[[dict[str, Any]], None] | None:
+    """Pass a server's progress on to whichever request waits for the call, under the token of that request.
+
+    None where the host did not ask for progress: then the server is not asked for it either.
+    """
+    if first.progress_token is None:
+        return None
 
     def relay(params: dict[str, Any]) -> None:
-        to = context()
+        to = current()
         if to.progress_token is not None and not to.dispatcher.is_full:  # one step more or less does not matter
             to.dispatcher.notify_now("notifications/progress", {**params, "progressToken": to.progress_token})
 
