@@ -18,7 +18,7 @@ import anyio.to_thread
 from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext
 from mcp.client.stdio import StdioServerParameters
-from mcp_types import ElicitRequestParams, ElicitResult, Implementation, TextContent
+from mcp.types import ElicitRequestParams, ElicitResult, Implementation, TextContent
 
 ROOT = Path(__file__).parent.parent
 

@@ -5,7 +5,7 @@ from typing import Any
 import mcp_types
 import pytest
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
-from mcp_types import version as sdk_versions
+from mcp.types import version as sdk_versions
 
 from mcp_gate.wire import eras, messages
 

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext
-from mcp_types import ElicitRequestParams, ElicitResult, TextContent
+from mcp.types import ElicitRequestParams, ElicitResult, TextContent
 from rawhost import Json, RawHost, raw_host, scripted, text_of
 
 from mcp_gate.gate import DECISION_KEY

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext
-from mcp_types import AudioContent, ElicitRequestParams, ElicitResult, ImageContent, TextContent
+from mcp.types import AudioContent, ElicitRequestParams, ElicitResult, ImageContent, TextContent
 from rawhost import Json, raw_host, text_of
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,7 @@ from mcp.shared.dispatcher import DispatchContext, Outbound
 from mcp.shared.dispatcher import Dispatcher as SdkDispatcher
 from mcp.shared.exceptions import MCPError
 from mcp.shared.transport_context import TransportContext
-from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
+from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 from rawhost import SERVERS
 
 from mcp_gate.wire.context import Context

@@ -10,7 +10,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_connection
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
+from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
     ListToolsResult,
