@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import mcp_types
+import mcp.types as mcp_types
 import pytest
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp.types import version as sdk_versions
