@@ -22,7 +22,7 @@ from mcp_gate.display import shown
 from mcp_gate.documents import Model, dotted, parse_toml, validate
 from mcp_gate.errors import ConfigError, Problem
 from mcp_gate.hostfile import is_hostfile, read_hostfile
-from mcp_gate.model import ApprovalMode, Source, Tier
+from mcp_gate.model import ApprovalMode, Dialect, Kind, Source, Tier
 from mcp_gate.snapshot import PolicyText, Snapshot, read_snapshot
 
 FILE_NAME = "servers.toml"
@@ -105,11 +105,19 @@ Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 
 class Gate(Model):
-    """`[gate]`. `list_timeout`: how long the first tools/list waits for servers; times are in seconds."""
+    """`[gate]`. `list_timeout`: how long the first tools/list waits for servers; times are in seconds.
+
+    `baseline`: the rules of `policies/default.toml` are in force. `auto_approve`: standard tools need no session approval. `budget`: US dollars that expensive calls may cost in one
+    session without a question.
+    """
 
     list_timeout: Seconds = 5.0
     approval_timeout: Seconds = 300.0
     policies: Names = ()
+    baseline: bool = True
+    mode: str = "full_pipeline"
+    auto_approve: bool = False
+    budget: Annotated[float | None, Field(ge=0, le=1_000_000, allow_inf_nan=False)] = None
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
 
@@ -128,8 +136,8 @@ class ToolSettings(Model):
     category: str | None = None
     cost_tier: Literal["free", "cheap", "expensive"] | None = None
     cost: Annotated[float | None, Field(ge=0, le=1_000_000, allow_inf_nan=False)] = None
-    kind: Literal["shell", "path", "url", "plain"] | None = None
-    subject: str | None = None
+    kind: Annotated[Kind | None, Field(strict=False)] = None
+    subject: str = ""
 
 
 class Server(Model):
@@ -147,6 +155,8 @@ class Server(Model):
     timeout: Seconds = 60.0
     startup_timeout: Seconds = 30.0
     prefix: Annotated[str, AfterValidator(_prefix)]
+    shell: Dialect = "unknown"
+    trust_annotations: bool = False
     tools: dict[str, ToolSettings] = Field(default_factory=dict)
 
 

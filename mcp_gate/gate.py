@@ -15,7 +15,7 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -29,8 +29,8 @@ from mcp_gate.catalog.registry import Registry, ServerTool, Tool
 from mcp_gate.catalog.schemas import argument_errors
 from mcp_gate.errors import ServerUnavailableError, UnknownToolError
 from mcp_gate.model import Attachment, Context, Decision, Effect, Request, Resource, Scope, Subject, Tier
-from mcp_gate.policy.decide import decide, is_permitted
-from mcp_gate.policy.rules import Policy
+from mcp_gate.policy.decide import Trace, decide, is_permitted, trace
+from mcp_gate.policy.policy import Policy
 from mcp_gate.servers.pool import Servers
 from mcp_gate.wire.messages import RpcError
 
@@ -54,10 +54,19 @@ class Gate:
     """Decides every call and forwards those that may pass (the policy enforcement point)."""
 
     def __init__(
-        self, registry: Registry, servers: Servers, policy: Policy, audit: AuditLog, *, approval_timeout: float
+        self,
+        registry: Registry,
+        servers: Servers,
+        policy: Policy,
+        audit: AuditLog,
+        *,
+        approval_timeout: float,
+        context: Context | None = None,
     ) -> None:
         self.registry, self.servers, self.policy = registry, servers, policy
         self._audit, self._approval_timeout = audit, approval_timeout
+        self._context = context or Context()  # what every call is judged in, whoever makes it
+        self._spent = 0.0
         self._approved: defaultdict[Subject, set[str]] = defaultdict(set)
         self._asking: defaultdict[tuple[Subject, str], anyio.Lock] = defaultdict(anyio.Lock)
 
@@ -71,7 +80,7 @@ class Gate:
         call_id, started = uuid.uuid4().hex[:12], time.monotonic()
         status, why = "cancelled", ""
         try:
-            tool = await self.resolve(call.name)
+            tool = await self.resolve(call.name, call.subject)
             status, why, result = await self._decided(call_id, tool, call)
         except ServerUnavailableError as error:
             status, why = "unavailable", str(error)
@@ -90,8 +99,8 @@ class Gate:
             self._record_outcome(call_id, call.name, status, started, why)
         return result
 
-    async def resolve(self, name: str) -> Tool:
-        """The tool of that name, once its server has started.
+    async def resolve(self, name: str, subject: Subject) -> Tool:
+        """The tool of that name, once its server has started; near names are offered if this subject may see them.
 
         Raises:
             UnknownToolError: there is none.
@@ -104,27 +113,36 @@ class Gate:
         try:
             return self.registry.get(name)
         except UnknownToolError as error:
-            near = [n for n in error.near if self.is_permitted(self.registry.get(n))]
+            near = [n for n in error.near if self.is_permitted(self.registry.get(n), subject)]
             raise UnknownToolError(name, near) from None
+
+    def request(self, tool: Tool, arguments: Mapping[str, Any], subject: Subject) -> Request:
+        """The question that a call is to the policy, now."""
+        context = replace(
+            self._context,
+            approved_servers=frozenset(self._approved.get(subject, ())),
+            budget=None if self._context.budget is None else self._context.budget - self._spent,
+        )
+        if isinstance(tool, ServerTool) and tool.cwd:
+            context = replace(context, place=replace(context.place, cwd=tool.cwd))
+        return Request(subject, "tools/call", resource_of(tool, arguments), context)
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any], subject: Subject) -> tuple[Request, Decision]:
         """What the policy says of a call, now."""
-        if isinstance(tool, ServerTool):
-            resource = Resource(tool.name, tool.server, tool.tool, arguments, tool.tier, tool.approval, tool.cost)
-        else:
-            resource = Resource(tool.name, "", tool.name, arguments, Tier.SAFE, "auto")
-        context = Context(frozenset(self._approved.get(subject, ())))
-        request = Request(subject, "tools/call", resource, context)
+        request = self.request(tool, arguments, subject)
         return request, decide(request, self.policy)
 
-    def permitted_tools(self) -> list[Tool]:
-        """The tools that no rule forbids as such, in the registry's order: what is listed and found."""
-        return [tool for tool in self.registry.tools() if self.is_permitted(tool)]
+    def explain(self, tool: Tool, arguments: Mapping[str, Any], subject: Subject) -> Trace:
+        """How a call would be decided, step by step."""
+        return trace(self.request(tool, arguments, subject), self.policy)
 
-    def is_permitted(self, tool: Tool) -> bool:
-        """Whether the tool may be shown."""
-        server, name = (tool.server, tool.tool) if isinstance(tool, ServerTool) else ("", "")
-        return is_permitted(tool.name, self.policy, server, name)
+    def permitted_tools(self, subject: Subject) -> list[Tool]:
+        """The tools that nothing forbids this subject as such, in the registry's order: what is listed and found."""
+        return [tool for tool in self.registry.tools() if self.is_permitted(tool, subject)]
+
+    def is_permitted(self, tool: Tool, subject: Subject) -> bool:
+        """Whether the tool may be shown to this subject."""
+        return is_permitted(resource_of(tool, {}), self.policy, self._context.mode, subject.nodes)
 
     async def _decided(self, call_id: str, tool: Tool, call: Call) -> tuple[str, str, dict[str, Any]]:
         """Status and reason for the log, and the result."""
@@ -139,7 +157,8 @@ class Gate:
             refused = await self._approved_or_refused(call_id, tool, call, request, decision)
             if refused is not None:
                 return "denied", *refused
-        result = await tool.execute(call.arguments, call.attachment)
+        self._spent += decision.spends  # nothing was awaited since the decision where there is anything to spend
+        result = await tool.execute(call.arguments, replace(call.attachment, subject=call.subject))
         return ("error" if result.get("isError") is True else "ok"), "", result
 
     async def _approved_or_refused(
@@ -173,6 +192,30 @@ class Gate:
             self._audit.outcome(call_id, tool, status, (time.monotonic() - started) * 1000, why)
         except AuditError as error:
             log.error("outcome not recorded", id=call_id, why=str(error))
+
+
+def resource_of(tool: Tool, arguments: Mapping[str, Any]) -> Resource:
+    """A tool with the arguments of one call, as the policy sees it."""
+    if not isinstance(tool, ServerTool):
+        return Resource(tool.name, "", tool.name, arguments, Tier.SAFE, "auto")
+    properties, annotations = tool.parameters.get("properties"), tool.definition.get("annotations")
+    hints = annotations if isinstance(annotations, dict) else {}
+    return Resource(
+        tool.name,
+        tool.server,
+        tool.tool,
+        arguments,
+        tool.tier,
+        tool.approval,
+        tool.cost,
+        tool.kind,
+        tool.subject,
+        tool.shell,
+        frozenset(properties) if isinstance(properties, dict) else frozenset(),
+        destructive=hints.get("destructiveHint") is True,
+        read_only=hints.get("readOnlyHint") is True,
+        trusts_hints=tool.trusts_hints,
+    )
 
 
 def denial(request: Request, decision: Decision) -> str:

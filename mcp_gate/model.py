@@ -10,6 +10,8 @@ from enum import StrEnum
 from typing import Any, Literal
 
 ApprovalMode = Literal["session", "auto", "call"]
+Dialect = Literal["bash", "sh", "cmd", "powershell", "unknown"]
+Platform = Literal["posix", "windows"]
 
 
 class Effect(StrEnum):
@@ -28,6 +30,15 @@ class Tier(StrEnum):
     WRITE = "write"
     EXPENSIVE = "expensive"
     DANGEROUS = "dangerous"
+
+
+class Kind(StrEnum):
+    """What the subject of a tool is: a shell line, a path, a URL, or text that has no structure to the gate."""
+
+    SHELL = "shell"
+    PATH = "path"
+    URL = "url"
+    PLAIN = "plain"
 
 
 class Source(StrEnum):
@@ -51,33 +62,83 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Who calls: one run of the gate, and the node (sub-agent) inside it, empty for the main one."""
+    """Who calls: one run of the gate, and the node (sub-agent) inside it, empty for the main one.
+
+    `within` is the node that the whole run is, where that is another: both must be allowed what they do.
+    """
 
     session: str
     node: str = ""
+    within: str = ""
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Every node whose allowlist holds."""
+        return tuple(dict.fromkeys(filter(None, (self.within, self.node))))
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
     """What is called: a tool, with the arguments of this call.
 
-    `name` is the gate's name (`git__git_status`), `tool` the server's own (`git_status`). `cost` is in US dollars.
+    name: the gate's name (`git__git_status`); tool: the server's own (`git_status`).
+    tier, cost, kind, subject: what servers.toml says of the tool itself; cost is in US dollars, subject the name of
+    the argument that a rule's parentheses speak of.
+    shell: what the server's shell is, if a tool of it runs lines.
+    parameters: the names of the arguments that the tool's schema knows.
+    destructive, read_only: the server's hints about the tool; they may loosen only where `trusts_hints`.
     """
 
     name: str
     server: str
     tool: str
     arguments: Mapping[str, Any]
-    tier: Tier = Tier.STANDARD
+    tier: Tier | None = None
     approval: ApprovalMode = "session"
     cost: float | None = None
+    kind: Kind | None = None
+    subject: str = ""
+    shell: Dialect = "unknown"
+    parameters: frozenset[str] = frozenset()
+    destructive: bool = False
+    read_only: bool = False
+    trusts_hints: bool = False
+
+
+def no_link(_path: str) -> str:
+    """No path is a link."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a call happens. `home` and `cwd` are empty where they are not known.
+
+    `link` gives the target of a symbolic link at an absolute path, as it is written there, or an empty string where
+    there is none. It is handed in, so that deciding reads no disk.
+    """
+
+    home: str = ""
+    cwd: str = ""
+    platform: Platform = "posix"
+    ignores_case: bool = False
+    link: Callable[[str], str] = no_link
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The state a call is judged in: the servers this subject has approved for the session."""
+    """The state a call is judged in.
+
+    approved_servers: those that this subject has approved for the session.
+    auto_approve: nobody is there to ask; standard tools need no session approval.
+    budget: US dollars that calls may still cost without a question; None where there is no budget.
+    """
 
     approved_servers: frozenset[str] = frozenset()
+    mode: str = "full_pipeline"
+    auto_approve: bool = False
+    budget: float | None = None
+    place: Place = field(default_factory=Place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +156,7 @@ class Reason:
     """Why a decision is what it is.
 
     `rule` is the text of the rule, empty where no rule spoke; `where` is its place (`policies/starter.toml: deny[2]`)
-    or the place of the setting that decided; `source` is a `Source` value, or `tier` or `approval`.
+    or the place of the setting that decided; `source` is a `Source` value, or `chain`, `tier` or `approval`.
     """
 
     source: str
@@ -118,20 +179,23 @@ class Obligation:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The one answer to a `Request`. `obligations` is empty unless `effect` is ask."""
+    """The one answer to a `Request`. `obligations` is empty unless `effect` is ask; `spends` is what an allow costs."""
 
     effect: Effect
     reasons: tuple[Reason, ...]
     obligations: tuple[Obligation, ...] = ()
+    tier: Tier = Tier.STANDARD
+    spends: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """What goes along with a forwarded call besides its arguments.
 
-    `meta` is the request's `_meta` without what belongs to the host's connection alone; `on_progress` gets the params
+    `meta` is the request's `_meta` without what belongs to the host's connection alone; `subject` is who calls; `on_progress` gets the params
     of each progress notification as the server sent them.
     """
 
     meta: Mapping[str, Any] = field(default_factory=dict)
     on_progress: Callable[[dict[str, Any]], None] | None = None
+    subject: Subject | None = None

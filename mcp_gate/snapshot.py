@@ -5,12 +5,14 @@ Trust is given to a snapshot, and a snapshot is what is parsed afterwards, so no
 
 import hashlib
 import json
+import os
 import os.path
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_gate.documents import parse_toml, read_bytes
-from mcp_gate.errors import ConfigError
+from mcp_gate.errors import ConfigError, Problem
 from mcp_gate.model import Source
 
 
@@ -63,11 +65,36 @@ def _policy_names(content: bytes) -> list[str]:
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
+def shipped_policies() -> Path:
+    """The folder of the policy files that ship: inside an installed package, beside it in a checkout."""
+    package = Path(__file__).parent
+    installed = package / "policies"
+    return installed if installed.is_dir() else package.parent / "policies"
+
+
+def read_policy_text(path: Path, label: str, others: int = stat.S_IWOTH) -> bytes:
+    """The bytes of a policy file; raises ConfigError, also where others than its owner may write it.
+
+    `others` are the permissions that nobody but the owner may have.
+    """
+    content = read_bytes(path, label)
+    mode = path.stat().st_mode & others
+    if mode and os.name == "posix":
+        who = "anyone" if mode & stat.S_IWOTH else "its group"
+        raise ConfigError([Problem(label, "", f"can be written by {who}, so it is not used; run `chmod go-w` on it")])
+    return content
+
+
 def _read_policy(folder: Path, name: str) -> PolicyText:
     if "\0" in name:
         return PolicyText(name, b"", "is no file name")
+    shipped = name.startswith("@")
+    path = shipped_policies() / f"{name[1:]}.toml" if shipped else folder / Path(name).expanduser()
+    if shipped and ("/" in name or not path.is_file()):
+        known = ", ".join(sorted(f"`@{file.stem}`" for file in shipped_policies().glob("*.toml")))
+        return PolicyText(name, b"", f"is none of the policies that ship; those are {known}")
     try:
-        return PolicyText(name, read_bytes(folder / Path(name).expanduser(), name))
+        return PolicyText(name, read_policy_text(path, name))
     except ConfigError as error:
         return PolicyText(name, b"", error.problems[0].message)
 

@@ -9,7 +9,6 @@ import pytest
 
 from mcp_gate.catalog.names import gate_name
 from mcp_gate.catalog.registry import ServerTool
-from mcp_gate.model import Tier
 
 CATALOGS = Path(__file__).parents[2] / "shared/catalogs"
 
@@ -47,7 +46,7 @@ def server_tool(
         definition=definition,
         category=category,
         cost_tier=cost_tier,
-        tier=Tier.STANDARD,
+        tier=None,
         approval="session",
         cost=None,
         forward=echo,

@@ -24,7 +24,8 @@ pytestmark = pytest.mark.anyio
 def approval(scope: Scope = Scope.SESSION, arguments: Mapping[str, Any] | None = None, **facts: Any) -> Approval:
     """A question about a tool `t` of a server `s`."""
     resource = Resource("s__t", "s", "t", arguments or {}, **facts)
-    decision = Decision(Effect.ASK, (Reason("approval", "", "servers.s.approval", "why not"),), (Obligation(scope),))
+    reason = Reason("approval", "", "servers.s.approval", "why not")
+    decision = Decision(Effect.ASK, (reason,), (Obligation(scope),), tier=resource.tier or Tier.STANDARD)
     return Approval(Request(Subject("x"), "tools/call", resource), decision)
 
 

@@ -32,6 +32,10 @@ list_timeout = 2
 approval_timeout = 45.5
 policies = ["policies/a.toml"]
 log_level = "debug"
+baseline = false
+mode = "dry_run"
+auto_approve = true
+budget = 2.5
 
 [exposure]
 mode = "stub"
@@ -47,6 +51,8 @@ approval = "auto"
 timeout = 5
 startup_timeout = 9.5
 prefix = "t-"
+shell = "sh"
+trust_annotations = true
 
 [servers.time.tools.convert_time]
 tier = "safe"
@@ -72,6 +78,10 @@ def test_a_whole_file_is_read_in_order_with_its_defaults(tmp_path: Path) -> None
         "approval_timeout": 45.5,
         "policies": ("policies/a.toml",),
         "log_level": "debug",
+        "baseline": False,
+        "mode": "dry_run",
+        "auto_approve": True,
+        "budget": 2.5,
     }
     assert [(policy.name, policy.content) for policy in config.policies] == [("policies/a.toml", b"deny = []")]
     assert config.exposure.model_dump() == {"mode": "stub", "threshold": 0, "always_load": ("time__*",)}
@@ -82,6 +92,8 @@ def test_a_whole_file_is_read_in_order_with_its_defaults(tmp_path: Path) -> None
     assert (time.timeout, time.startup_timeout, time.enabled) == (5.0, 9.5, True)
     tool = time.tools["convert_time"]
     assert (tool.tier, tool.category, tool.cost_tier, tool.cost) == (Tier.SAFE, "clock", "cheap", 0.01)
+    assert (time.shell, time.trust_annotations) == ("sh", True)
+    assert (git.shell, git.trust_annotations) == ("unknown", False)
     assert (tool.kind, tool.subject) == ("plain", "time")
     assert (git.args, git.env, git.cwd, git.enabled, git.approval) == ((), {}, None, False, "session")
     assert (git.timeout, git.startup_timeout, git.prefix, git.tools) == (60.0, 30.0, "git__", {})

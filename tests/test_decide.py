@@ -17,7 +17,8 @@ from mcp_gate.model import (
     Tier,
 )
 from mcp_gate.policy.decide import decide, is_permitted
-from mcp_gate.policy.rules import Policy, Rule, parse_rule
+from mcp_gate.policy.policy import Policy
+from mcp_gate.policy.rules import parse_rule
 
 CALL = (Obligation(Scope.CALL),)
 SESSION = (Obligation(Scope.SESSION),)
@@ -35,7 +36,7 @@ def policy(*lines: str) -> Policy:
 def call(
     name: str = "git__git_commit",
     *,
-    tier: Tier = Tier.STANDARD,
+    tier: Tier | None = None,
     approval: ApprovalMode = "session",
     cost: float | None = None,
     approved: frozenset[str] = frozenset(),
@@ -182,6 +183,7 @@ def test_an_ask_rule_asks_for_the_call_with_its_cost_whatever_was_approved(tier:
 def test_a_decision_names_the_rule_and_its_place() -> None:
     decision = decide(call(), policy("user deny git__*"))
     assert decision == Decision(Effect.DENY, (Reason("user", "git__*", "f: deny[0]", DENIES),))
+    assert decision.tier is Tier.STANDARD
 
 
 RENAMED = [
@@ -198,7 +200,7 @@ def test_a_rule_over_server_and_tool_holds_whatever_the_gate_calls_the_tool(reso
     rules = policy("user deny git__git_reset")
     assert decide(request, rules).effect is Effect.DENY
     assert decide(request, policy("user allow git__git_reset")).effect is Effect.ALLOW
-    assert not is_permitted(resource.name, rules, resource.server, resource.tool)
+    assert not is_permitted(resource, rules)
 
 
 def test_a_deny_or_ask_also_holds_for_the_name_that_the_gate_shows() -> None:
@@ -217,11 +219,11 @@ def test_a_server_cannot_name_its_tool_into_an_allow_rule_for_another_server() -
 def test_only_a_deny_hides_a_tool() -> None:
     rules = policy("user deny git__git_reset", "cli allow git__*", "user ask time__*")
     names = ["git__git_reset", "git__git_log", "time__now", "memory__read_graph"]
-    assert [name for name in names if is_permitted(name, rules)] == names[1:]
+    assert [name for name in names if is_permitted(Resource(name, *name.split("__"), {}), rules)] == names[1:]
 
 
 def test_no_set_of_rules_loosens_a_deny_or_leaves_a_decision_without_a_reason() -> None:
-    rules = [Rule(effect, "*", source, "here") for source, effect in product(Source, Effect)]
+    rules = [parse_rule("*", effect, source, "here") for source, effect in product(Source, Effect)]
     for first, second in product(rules, rules):
         decision = decide(call(), Policy((first, second)))
         assert decision.reasons

@@ -156,7 +156,7 @@ def test_tool_search_is_a_tool_and_returns_definitions_that_can_be_called() -> N
 
 
 def test_a_forbidden_tool_is_never_found_counted_summed_up_or_named() -> None:
-    search = ToolSearch(registry_of(*GIT, *FILES), is_permitted=lambda name: name == "git__git_status")
+    search = ToolSearch(registry_of(*GIT, *FILES), is_permitted=lambda name, _call: name == "git__git_status")
     assert [tool["name"] for tool in answer(search, query="git_diff git changes")["tools"]] == ["git__git_status"]
     assert answer(search, query="git_diff git changes", limit=1)["more"] == 0
     assert answer(search, query="xyzzy")["available"] == {"git": ["git__git_status: Shows the working tree status"]}
@@ -165,7 +165,7 @@ def test_a_forbidden_tool_is_never_found_counted_summed_up_or_named() -> None:
 
 def test_what_is_permitted_is_asked_at_every_search() -> None:
     forbidden: set[str] = set()
-    search = ToolSearch(registry_of(*GIT), is_permitted=lambda name: name not in forbidden)
+    search = ToolSearch(registry_of(*GIT), is_permitted=lambda name, _call: name not in forbidden)
     assert answer(search, query="git_diff")["tools"][0]["name"] == "git__git_diff"
     forbidden.add("git__git_diff")
     assert "git__git_diff" not in [tool["name"] for tool in answer(search, query="git_diff")["tools"]]

@@ -42,9 +42,10 @@ def question(approval: Approval) -> str:
     """The text that is put to a person."""
     resource, decision = approval.request.resource, approval.decision
     lines = [f"mcp-gate asks: may `{_label(resource.tool)}` of server `{_label(resource.server)}` be called?"]
-    about = [] if resource.tier is Tier.STANDARD else [f"tier: {resource.tier}"]
-    if resource.cost is not None:
-        about.append(f"cost: about ${resource.cost:,.2f}" if resource.cost >= 0.01 else f"cost: ${resource.cost:.1g}")
+    about = [] if decision.tier is Tier.STANDARD else [f"tier: {decision.tier}"]
+    cost = next((o.cost for o in decision.obligations if o.cost is not None), resource.cost)
+    if cost is not None:
+        about.append(f"cost: about ${cost:,.2f}" if cost >= 0.01 else f"cost: ${cost:.1g}")
     lines += about
     items = list(resource.arguments.items())
     lines += [f"│ {_label(name)} = {shortened(as_json(value), MAX_ARGUMENT)}" for name, value in items[:MAX_ARGUMENTS]]

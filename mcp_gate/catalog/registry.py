@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from mcp_gate.errors import UnknownToolError
-from mcp_gate.model import ApprovalMode, Tier
+from mcp_gate.model import ApprovalMode, Dialect, Kind, Tier
 
 NEAR_NAMES = 3
 
@@ -48,6 +48,9 @@ class ServerTool:
     """A tool of a server. `name` is the gate's, `tool` the server's own, `definition` the dict the server listed.
 
     `forward(tool, arguments, call)` sends the call to the server; `cost` is in US dollars a call.
+
+    `kind`, `subject`, `tier` and `cost` are what the configuration says of the tool, `shell`, `trusts_hints` and `cwd`
+    what it says of the server.
     """
 
     name: str
@@ -56,10 +59,15 @@ class ServerTool:
     definition: dict[str, Any]
     category: str | None
     cost_tier: str | None
-    tier: Tier
+    tier: Tier | None
     approval: ApprovalMode
     cost: float | None
     forward: Forward
+    kind: Kind | None = None
+    subject: str = ""
+    shell: Dialect = "unknown"
+    trusts_hints: bool = False
+    cwd: str = ""
 
     @property
     def description(self) -> str:

@@ -54,7 +54,7 @@ _PARAMETERS: dict[str, Any] = {
 }
 
 
-def _is_any(name: str) -> bool:
+def _is_any(name: str, call: Any = None) -> bool:
     return True
 
 
@@ -133,7 +133,8 @@ class ToolSearch:
     cost_tier = "free"
     annotations: Mapping[str, Any] = {"readOnlyHint": True, "openWorldHint": False}
 
-    def __init__(self, registry: Registry, is_permitted: Callable[[str], bool] = _is_any) -> None:
+    def __init__(self, registry: Registry, is_permitted: Callable[[str, Any], bool] = _is_any) -> None:
+        """`is_permitted` is given the name of a tool and what `execute` was given as `call`."""
         self._registry = registry
         self._is_permitted = is_permitted
         self._index = ToolIndex(())
@@ -159,13 +160,13 @@ class ToolSearch:
         server, category = arguments.get("server"), arguments.get("category")
         limit = int(arguments.get("limit", DEFAULT_LIMIT))
         found, more = self._up_to_date_index().search(
-            arguments["query"], limit, server, category, is_permitted=self._is_permitted
+            arguments["query"], limit, server, category, is_permitted=lambda name: self._is_permitted(name, call)
         )
-        answer = _answer(found, more) if found else self._summary(server, category)
+        answer = _answer(found, more) if found else self._summary(server, category, call)
         return {"content": [{"type": "text", "text": _compact(answer)}]}
 
-    def _permitted(self) -> list[Tool]:
-        return [tool for tool in self._registry.tools() if tool is not self and self._is_permitted(tool.name)]
+    def _permitted(self, call: Any = None) -> list[Tool]:
+        return [tool for tool in self._registry.tools() if tool is not self and self._is_permitted(tool.name, call)]
 
     def _up_to_date_index(self) -> ToolIndex:
         if self._indexed_version != self._registry.version:
@@ -173,9 +174,9 @@ class ToolSearch:
             self._indexed_version = self._registry.version
         return self._index
 
-    def _summary(self, server: str | None, category: str | None) -> dict[str, Any]:
+    def _summary(self, server: str | None, category: str | None, call: Any) -> dict[str, Any]:
         """What there is instead, of the server and category that were asked for if they have anything."""
-        tools = self._permitted()
+        tools = self._permitted(call)
         asked = [
             tool
             for tool in tools

@@ -31,19 +31,29 @@ class Options:
     allow: Sequence[str]
     ask: Sequence[str]
     deny: Sequence[str]
+    mode: str = ""
+    node: str = ""
 
 
 def _with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command `--config`, `--allow`, `--ask` and `--deny`, passed to it as one `Options`."""
+    """Give a command `--config`, `--allow`, `--ask`, `--deny`, `--mode` and `--node`, passed to it as one `Options`."""
 
     def with_options(
-        config: Path | None, allow: tuple[str, ...], ask: tuple[str, ...], deny: tuple[str, ...], **rest: Any
+        config: Path | None,
+        allow: tuple[str, ...],
+        ask: tuple[str, ...],
+        deny: tuple[str, ...],
+        mode: str,
+        node: str,
+        **rest: Any,
     ) -> None:
-        command(Options(config, allow, ask, deny), **rest)
+        command(Options(config, allow, ask, deny, mode, node), **rest)
 
     with_options.__name__, with_options.__doc__ = command.__name__, command.__doc__
     rule = "a rule for this run alone, such as `git__*`; may be repeated"
     for option in (
+        click.option("--node", default="", metavar="NAME", help="The node (sub-agent) that this gate is for."),
+        click.option("--mode", default="", metavar="NAME", help="The mode; without it MCP_GATE_MODE, `gate.mode`."),
         click.option("--deny", multiple=True, metavar="RULE", help=f"Deny: {rule}."),
         click.option("--ask", multiple=True, metavar="RULE", help=f"Ask: {rule}."),
         click.option("--allow", multiple=True, metavar="RULE", help=f"Allow: {rule}."),
@@ -107,6 +117,50 @@ def explain(options: Options, tool: str, arguments: str, as_json: bool) -> None:
     from mcp_gate.cli.call import explain
 
     raise SystemExit(explain(options, tool, arguments, as_json=as_json))
+
+
+@commands.command()
+@click.option("--json", "as_json", is_flag=True, help="Print whole decisions as JSON.")
+@_with_options
+def decide(options: Options, as_json: bool) -> None:
+    """Decide many calls: a JSON case a line on stdin, `effect<TAB>reason` a line on stdout.
+
+    A case is {"tool": "shell__run", "arguments": {"command": "git status"}}; with "rules": {"deny": [], "ask": [],
+    "allow": []} it is judged by those alone, else by the policy in force. Also "mode", "node", "shell", "fixture".
+    """
+    from mcp_gate.cli.decide import decide
+
+    raise SystemExit(decide(options, as_json=as_json))
+
+
+@commands.command()
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the outcomes as JSON.")
+@_with_options
+def test(options: Options, files: Sequence[Path], as_json: bool) -> None:
+    """Run the [[tests]] of policy files, each over the baseline; without FILES those of the files in force."""
+    from mcp_gate.cli.policies import test
+
+    raise SystemExit(test(options, files, as_json=as_json))
+
+
+@commands.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@_with_options
+def lint(options: Options, as_json: bool) -> None:
+    """Start the servers, and report rules that never match, cannot be reached, repeat or contradict others."""
+    from mcp_gate.cli.policies import lint
+
+    raise SystemExit(lint(options, as_json=as_json))
+
+
+@commands.command("import-rules")
+@click.argument("file", type=click.Path(path_type=Path))
+def import_rules(file: Path) -> None:
+    """Print the permissions of a Claude Code settings.json as a policy file; what has no translation goes to stderr."""
+    from mcp_gate.cli.policies import import_rules
+
+    raise SystemExit(import_rules(file))
 
 
 @commands.command()

@@ -1,7 +1,7 @@
 """`mcp-gate explain` and `mcp-gate call`: one call, decided, or taken all the way through the gate."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,29 +15,68 @@ from mcp_gate.display import shown
 from mcp_gate.errors import GateError
 from mcp_gate.gate import DECISION_KEY, Call
 from mcp_gate.model import Attachment, Decision, Effect
+from mcp_gate.policy.decide import Trace
+from mcp_gate.policy.evidence import Match
 from mcp_gate.wire.messages import RpcError
 
 EXIT_CODES = {Effect.ALLOW: 0, Effect.DENY: DENY, Effect.ASK: ASK}
 
 
 def explain(options: Options, name: str, arguments: str, *, as_json: bool) -> int:
-    """Print the decision of a call that is not made; the exit code is its effect's."""
-    given, assembly = _read_arguments(arguments), assemble(*read(options), tool=name)
-    decision = anyio.run(partial(_decide, assembly, name, given))
+    """Print how the decision of a call comes about, without making it; the exit code is its effect's."""
+    given, assembly = _read_arguments(arguments), assemble(read(options), tool=name)
+    found = anyio.run(partial(_explain, assembly, name, given))
+    decision = found.decision
     if as_json:
-        click.echo(json.dumps(as_dict(name, decision), indent=2))
+        click.echo(json.dumps(as_dict(name, decision) | {"steps": _steps(found)}, indent=2))
     else:
         click.echo(f"{decision.effect}: {shown(name)}")
         for reason in decision.reasons:
             click.echo(f"  {shown(str(reason))}")
-        for obligation in decision.obligations:
-            click.echo(f"  needs an approval, which may reach as far as: {obligation.scope}")
+        for line in _lines(found):
+            click.echo(shown(line))
     return EXIT_CODES[decision.effect]
+
+
+def _steps(found: Trace) -> dict[str, Any]:
+    """The steps as JSON members."""
+    return {
+        "chain": [{"policy": v.policy, "permits": v.permits, "where": v.where, "why": v.why} for v in found.verdicts],
+        "rules": [
+            {
+                "source": rule.source,
+                "effect": rule.effect,
+                "rule": rule.pattern,
+                "where": rule.where,
+                "match": match.name.lower(),
+                "counts": rule.counts,
+            }
+            for rule, match in found.rules
+        ],
+        "tier": {"tier": found.tier, "where": found.tier_reason.where, "why": found.tier_reason.why},
+    }
+
+
+def _lines(found: Trace) -> Iterator[str]:
+    """The steps for a person."""
+    yield "1 availability: " + ("; ".join(v.why for v in found.verdicts) or "no policy of the chain speaks of it")
+    yield "2 rules: " + ("" if found.rules else "none matches")
+    for rule, match in found.rules:
+        certain = "matches" if match is Match.YES else "may match"
+        count = "" if rule.counts else ", but its file is not trusted"
+        yield f"    {rule.source}: {rule.effect} `{rule.pattern}` ({rule.where}) {certain}{count}"
+    settled = found.rules and found.decision.reasons != (found.tier_reason,)
+    yield f"3 tier{', where no rule had decided' if settled else ''}: {found.tier_reason}"
+    for obligation in found.decision.obligations:
+        cost = "" if obligation.cost is None else f", at a cost of ${obligation.cost:.2f}"
+        yield f"4 obligation: an approval, which may reach as far as: {obligation.scope}{cost}"
+    if not found.decision.obligations:
+        yield "4 obligation: none"
 
 
 def call(options: Options, name: str, arguments: str) -> int:
     """Make a call and print its result as JSON; a question is asked on the terminal."""
-    given, assembly = _read_arguments(arguments), assemble(*read(options), tool=name)
+    given, assembly = _read_arguments(arguments), assemble(read(options), tool=name)
     result = anyio.run(partial(_call, assembly, name, given))
     click.echo(json.dumps(result, indent=2))
     effect = (result.get("_meta") or {}).get(DECISION_KEY)
@@ -51,6 +90,7 @@ def as_dict(name: str, decision: Decision) -> dict[str, Any]:
     return {
         "tool": name,
         "effect": decision.effect,
+        "tier": decision.tier,
         "reasons": [{"source": r.source, "rule": r.rule, "where": r.where, "why": r.why} for r in decision.reasons],
         "obligations": [{"scope": o.scope, "cost": o.cost} for o in decision.obligations],
     }
@@ -66,10 +106,10 @@ def _read_arguments(text: str) -> dict[str, Any]:
     return arguments
 
 
-async def _decide(assembly: Assembly, name: str, arguments: Mapping[str, Any]) -> Decision:
+async def _explain(assembly: Assembly, name: str, arguments: Mapping[str, Any]) -> Trace:
     async with started(assembly):
-        tool = await assembly.gate.resolve(name)
-        return assembly.gate.decide(tool, arguments, assembly.subject)[1]
+        tool = await assembly.gate.resolve(name, assembly.subject)
+        return assembly.gate.explain(tool, arguments, assembly.subject)
 
 
 async def _call(assembly: Assembly, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

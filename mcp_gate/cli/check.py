@@ -5,18 +5,23 @@ from functools import partial
 import anyio
 import click
 
+from mcp_gate.catalog.registry import ServerTool
 from mcp_gate.cli import FAILURE, Options, logs
 from mcp_gate.cli.assembly import Assembly, assemble, read, started
 from mcp_gate.display import shown
+from mcp_gate.gate import resource_of
+from mcp_gate.model import Source
+from mcp_gate.policy.lint import never_matching
 from mcp_gate.servers.server import Server
 
 
 def check(options: Options) -> int:
     """Print a table of the servers and every problem; 1 if one of them cannot be used. Raises ConfigError."""
-    config, policy = read(options)
+    setting = read(options)
     logs.configure("error")  # what is wrong with a server is printed below, once
-    assembly = assemble(config, policy)
-    click.echo(f"{config.path}: {len(config.servers)} servers, {len(policy.rules)} rules")
+    assembly = assemble(setting)
+    config, rules = setting.config, setting.policy.rules
+    click.echo(f"{config.path}: {len(config.servers)} servers, {len(rules)} rules")
     return anyio.run(partial(_report, assembly))
 
 
@@ -39,7 +44,18 @@ async def _report(assembly: Assembly) -> int:
             lines = [server.why] if server.why else []
             for line in (*lines, *server.problems, *assembly.servers.refused.get(server.name, ())):
                 click.echo(f"{server.name}: {shown(line)}")
+        for line in _warnings(assembly):
+            click.echo(shown(line))
         return FAILURE if any(server.state != "ready" for server in servers.values()) else 0
+
+
+def _warnings(assembly: Assembly) -> list[str]:
+    """Rules that no tool could ever meet; told only where every server was there to list its tools."""
+    if any(server.state != "ready" for server in assembly.servers.by_name.values()):
+        return []
+    tools = [resource_of(tool, {}) for tool in assembly.registry.tools() if isinstance(tool, ServerTool)]
+    found = never_matching(assembly.gate.policy, tools)
+    return [f"warning: {finding}" for finding in found if finding.rule.source is not Source.DEFAULT]
 
 
 def _row(server: Server) -> tuple[str, ...]:

@@ -24,8 +24,7 @@ def run(options: Options) -> None:
     """Serve the host. Raises ConfigError before anything is started."""
     logs.configure("warning")
     stdin, stdout = claim_stdio()
-    config, policy = read(options)
-    anyio.run(_serve, assemble(config, policy), stdin, stdout)
+    anyio.run(_serve, assemble(read(options)), stdin, stdout)
 
 
 def claim_stdio() -> tuple[int, int]:

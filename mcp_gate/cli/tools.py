@@ -14,13 +14,17 @@ from mcp_gate.cli.check import table
 
 def tools(options: Options, form: Format | None, category: str | None, cost_tier: str | None) -> int:
     """Print the permitted tools; 1 if a server's are missing because it did not start. Raises ConfigError."""
-    assembly = assemble(*read(options))
+    assembly = assemble(read(options))
     return anyio.run(partial(_print, assembly, form, category, cost_tier))
 
 
 async def _print(assembly: Assembly, form: Format | None, category: str | None, cost_tier: str | None) -> int:
     async with started(assembly):
-        chosen = [tool for tool in assembly.registry.tools(category, cost_tier) if assembly.gate.is_permitted(tool)]
+        chosen = [
+            tool
+            for tool in assembly.registry.tools(category, cost_tier)
+            if assembly.gate.is_permitted(tool, assembly.subject)
+        ]
         if form is None:
             click.echo(table([("tool", "description"), *((t.name, first_sentence(t.description)) for t in chosen)]))
         else:

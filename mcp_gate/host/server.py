@@ -49,6 +49,7 @@ from mcp_gate.wire.messages import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_F
 log = structlog.get_logger()
 
 CAPABILITIES = {"tools": {"listChanged": True}}
+NODE_KEY = "mcp-gate/node"  # in `_meta` of a request: the sub-agent that makes it
 LIST_CHANGED = "notifications/tools/list_changed"
 
 
@@ -191,7 +192,7 @@ class Host:
         if not self._listed:
             await self._gate.servers.settled(self._list_timeout)
         self._listed, self._stale = True, False
-        tools = list_tools(self._gate.permitted_tools(), self._exposure, peer.name)
+        tools = list_tools(self._gate.permitted_tools(self._subject_of(params)), self._exposure, peer.name)
         return list_result({"tools": tools}, modern=peer.modern)
 
     async def _call_tool(self, context: Context, peer: Peer, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,14 +203,14 @@ class Host:
             arguments = {}
         if not isinstance(arguments, dict):
             raise RpcError(INVALID_PARAMS, "`arguments` is no object")
-        meta = without_envelope(meta_of(params))
+        meta, subject = without_envelope(meta_of(params)), self._subject_of(params)
         try:
             if peer.modern:
                 result = await self._call_modern(context, peer, name, arguments, params, meta)
             else:
                 attachment = Attachment(meta, _progress_relay(context, lambda: context))
                 conversation = LiveConversation(context, peer.capabilities)
-                result = await self._gate.call(Call(name, arguments, conversation, self._subject, attachment))
+                result = await self._gate.call(Call(name, arguments, conversation, subject, attachment))
         except UnknownToolError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from None
         return complete_result(result, modern=peer.modern)
@@ -223,7 +224,8 @@ class Host:
         params: Mapping[str, Any],
         meta: dict[str, Any],
     ) -> dict[str, Any]:
-        binding = bind("tools/call", name, arguments, self._subject)
+        subject = self._subject_of(params)
+        binding = bind("tools/call", name, arguments, subject)
         if params.get("requestState") is not None:
             answers = params.get("inputResponses")
             if not isinstance(answers, dict):
@@ -233,9 +235,18 @@ class Host:
         else:
             call = SuspendableCall(binding, context, peer.capabilities, self._suspended)
             attachment = Attachment(meta, _progress_relay(context, lambda: call.context))
-            request = Call(name, arguments, call, self._subject, attachment)
+            request = Call(name, arguments, call, subject, attachment)
             self._tasks.start_soon(call.run, lambda: self._gate.call(request))
         return await call.step()
+
+    def _subject_of(self, params: Mapping[str, Any]) -> Subject:
+        """Who sends a request: the node that its `_meta` names, inside the node that this gate is for."""
+        node = meta_of(params).get(NODE_KEY)
+        if node is None or node == self._subject.node:
+            return self._subject
+        if not isinstance(node, str) or not node:
+            raise RpcError(INVALID_PARAMS, f"`_meta.{NODE_KEY}` is no name")
+        return Subject(self._subject.session, node, within=self._subject.node)
 
     def _instructions(self) -> str:
         servers = ", ".join(self._gate.servers.by_name) or "none"

@@ -1,135 +1,301 @@
-"""The policy decision point: one pure, total function from a call and the rules to a decision.
+"""The policy decision point: one pure, total function from a call and what is in force to a decision.
 
-| what is so | decision |
-| --- | --- |
-| a deny rule of any source matches | deny |
-| else the highest source with a match has an ask rule that matches | ask, for this call |
-| else that source has an allow rule that matches | allow |
-| no rule matches, tier safe | allow |
-| no rule matches, tier standard, server's approval `auto` | allow |
-| no rule matches, tier standard, approval `session`, server approved in this session | allow |
-| no rule matches, tier standard, approval `session` | ask, for the session |
-| no rule matches, tier standard, approval `call` | ask, for this call |
-| no rule matches, tier write, dangerous or expensive | ask, for this call, whatever the approval mode |
+| step | what is so | decision |
+| --- | --- | --- |
+| availability | a policy of the mode, or an allowlist of the node, is without the tool | deny |
+| permission | a deny rule of any source matches | deny |
+| | a part that is not known could make a deny rule match | ask, for this call |
+| | else the highest source with a match has an ask rule that matches, or could | ask, for this call |
+| | else that source has an allow rule that matches | allow |
+| tier, where no rule matched | safe | allow |
+| | standard, server's approval `auto`, or `auto_approve` | allow |
+| | standard, approval `session`, server approved in this session | allow |
+| | standard, approval `session` | ask, for the session |
+| | standard, approval `call` | ask, for this call |
+| | expensive, and its cost is inside the session's budget | allow |
+| | dangerous, and each command of the line is on the read-only list | allow |
+| | write, dangerous, expensive | ask, for this call, whatever the approval mode |
+
+A shell line is allowed by several allow rules together: each of its commands by one of them, all from sources above
+that of the highest ask rule.
 
 A tool has two names: `server__tool` in full, and the gate's name for it, which may have another prefix or be cut short.
 A deny or ask rule matches if it matches either. An allow rule must match the full name: under `prefix = ""` a server
 chooses the whole of the other one, and could name its tool so that a rule meant for another server allows it.
 """
 
+from dataclasses import dataclass
 from typing import assert_never
 
-from mcp_gate.model import Decision, Effect, Obligation, Reason, Request, Resource, Scope, Source, Tier
-from mcp_gate.policy.rules import NAME_CHARACTERS, Policy, Rule
+from mcp_gate.model import Context, Decision, Effect, Kind, Obligation, Reason, Request, Resource, Scope, Subject, Tier
+from mcp_gate.policy import kinds
+from mcp_gate.policy.chain import Verdict, verdicts
+from mcp_gate.policy.evidence import Evidence, Match
+from mcp_gate.policy.policy import RANK, Policy, ToolFacts
+from mcp_gate.policy.rules import NAME_CHARACTERS, Rule
+from mcp_gate.policy.shell.judge import uncovered
+from mcp_gate.policy.shell.patterns import CommandPattern
+from mcp_gate.policy.tiers import tier_of
 
-RANK = {source: rank for rank, source in enumerate(Source)}
+ANYTHING = CommandPattern("*")
+UNREADABLE = "the arguments could not be judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How a decision came about, step by step: for `explain`.
+
+    `rules` are those that matched, with what they say and whether it is certain; `tier` and `tier_reason` are what
+    would decide where no rule does.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    rules: tuple[tuple[Rule, Match], ...]
+    tier: Tier
+    tier_reason: Reason
+    decision: Decision
 
 
 def decide(request: Request, policy: Policy) -> Decision:
     """Judge one call. The reasons come in order of weight, the deciding one first; nothing is raised."""
-    resource = request.resource
-    matching = _matching(policy, resource.name, _full_name(resource.name, resource.server, resource.tool))
-    if not matching:
-        return _by_tier(request)
-    deciding = _deciding(matching)
-    effect = deciding[0].effect
-    overruled = [rule for rule in matching if rule.effect is not effect]
-    reasons = (*map(_spoken, deciding), *(_overruled(rule, deciding[0]) for rule in overruled))
-    return Decision(effect, reasons, _per_call(resource) if effect is Effect.ASK else ())
+    return trace(request, policy).decision
 
 
-def is_permitted(name: str, policy: Policy, server: str = "", tool: str = "") -> bool:
-    """Whether no deny rule forbids the tool as such, so that it may be listed and found.
+def trace(request: Request, policy: Policy) -> Trace:
+    """Judge one call, and keep how. Whatever goes wrong asks."""
+    try:
+        return _Judge(request, policy).trace()
+    except (RecursionError, ValueError, TypeError, LookupError, AttributeError) as error:  # tightens, and says so
+        reason = Reason("error", "", "", f"{UNREADABLE} ({type(error).__name__}), so a person is asked")
+        decision = Decision(Effect.ASK, (reason,), (Obligation(Scope.CALL, request.resource.cost),), Tier.DANGEROUS)
+        return Trace((), (), Tier.DANGEROUS, reason, decision)
 
-    `name` is the gate's name for it; `server` and the server's own `tool` name are wanted where the gate's name may
-    differ from `server__tool`.
+
+def is_permitted(resource: Resource, policy: Policy, mode: str = "full_pipeline", nodes: tuple[str, ...] = ()) -> bool:
+    """Whether neither chain nor a deny rule forbids the tool as such, so that it may be listed and found.
+
+    The arguments of `resource` do not matter.
     """
-    matching = _matching(policy, name, _full_name(name, server, tool))
-    return all(rule.effect is not Effect.DENY for rule in matching)
+    if resource.server and not all(one.permits for one in verdicts(policy, full_name(resource), mode, nodes)):
+        return False
+    facts = policy.facts(full_name(resource))
+    kind = kind_of(resource, facts)[0] or kinds.recognised(resource.tool, resource.parameters)
+    for rule in policy.about(resource.name, full_name(resource)):
+        whole = all(part.command.is_any for part in rule.arguments if not part.name) and not any(
+            part.name for part in rule.arguments
+        )
+        if rule.effect is Effect.DENY and whole and rule.kind in (None, kind):
+            evidence = Evidence(Request(Subject(""), "", resource, Context()), kind, "")
+            if evidence.speaks(rule, tier_of(resource, kind, facts)[0]):
+                return False
+    return True
 
 
-def _full_name(name: str, server: str, tool: str) -> str:
-    if not server:
-        return name
-    return f"{server}__" + "".join(character if character in NAME_CHARACTERS else "_" for character in tool)
+def full_name(resource: Resource) -> str:
+    """`server__tool`, as rules write it, whatever the gate calls the tool."""
+    if not resource.server:
+        return resource.name
+    tool = "".join(character if character in NAME_CHARACTERS else "_" for character in resource.tool)
+    return f"{resource.server}__{tool}"
 
 
-def _matching(policy: Policy, name: str, full_name: str) -> list[Rule]:
-    """The rules that match, highest source first; within a source in the order of the policy."""
-    matching = [
-        rule
-        for rule in policy.rules
-        if rule.matches(full_name) or (rule.effect is not Effect.ALLOW and rule.matches(name))
-    ]
-    return sorted(matching, key=lambda rule: RANK[rule.source])
+def kind_of(resource: Resource, facts: tuple[ToolFacts, ...]) -> tuple[Kind | None, str]:
+    """The kind and subject that servers.toml, or else the policy files give a tool."""
+    kind = resource.kind or next((one.kind for one in facts if one.kind is not None and one.counts), None)
+    subject = resource.subject or next((one.subject for one in facts if one.subject and one.counts), "")
+    return kind, subject
 
 
-def _deciding(matching: list[Rule]) -> list[Rule]:
-    """The rules that settle the effect, all of the same one; `matching` is sorted and not empty."""
-    if denies := [rule for rule in matching if rule.effect is Effect.DENY]:
-        return denies
-    highest = [rule for rule in matching if rule.source is matching[0].source]
-    return [rule for rule in highest if rule.effect is Effect.ASK] or highest
+class _Judge:
+    """One call being judged."""
+
+    def __init__(self, request: Request, policy: Policy) -> None:
+        self.request, self.policy, self.resource = request, policy, request.resource
+        self.name = full_name(self.resource)
+        self.facts = policy.facts(self.name)
+        kind, subject = kind_of(self.resource, self.facts)
+        self.evidence = Evidence(request, kind, subject)
+        self.tier, self.tier_where, self.tier_why = tier_of(self.resource, self.evidence.kind, self.facts)
+        self.uncovered = ""  # why the shell allow rules do not allow a line
+        self.cost = self.resource.cost
+        if self.cost is None:
+            self.cost = next((one.cost for one in self.facts if one.cost is not None), None)
+
+    def trace(self) -> Trace:
+        """The steps of the module's table."""
+        context, own = self.request.context, not self.resource.server
+        said = () if own else verdicts(self.policy, self.name, context.mode, self.request.subject.nodes)
+        spoken = self._matching()
+        by_tier = self._by_tier()
+        blocking = tuple(Reason(v.source, "", v.where, v.why) for v in said if not v.permits)
+        if blocking:
+            decision = Decision(Effect.DENY, tuple(Reason("chain", "", r.where, r.why) for r in blocking))
+        else:
+            decision = self._by_rules(spoken) or by_tier
+        decision = Decision(decision.effect, decision.reasons, decision.obligations, self.tier, decision.spends)
+        return Trace(said, spoken, self.tier, by_tier.reasons[0], decision)
+
+    # rules
+
+    def _matching(self) -> tuple[tuple[Rule, Match], ...]:
+        """The rules that match or may, highest source first. A shell allow rule is there if the line is allowed by all
+        such rules together, and it was needed.
+        """
+        found: list[tuple[Rule, Match]] = []
+        shell: list[Rule] = []
+        for rule in self.policy.about(self.resource.name, self.name):
+            if not self.evidence.speaks(rule, self.tier):
+                continue
+            match = self.evidence.match(rule)
+            if match is Match.NO:
+                continue
+            if rule.effect is Effect.ALLOW and self.evidence.kind is Kind.SHELL:
+                if rule.counts:
+                    shell.append(rule)
+            else:
+                found.append((rule, match))
+        asking = min((RANK[r.source] for r, _ in found if r.effect is Effect.ASK), default=len(RANK))
+        found += [(rule, Match.YES) for rule in self._covering([r for r in shell if RANK[r.source] < asking])]
+        return tuple(sorted(found, key=lambda pair: RANK[pair[0].source]))
+
+    def _covering(self, rules: list[Rule]) -> list[Rule]:
+        """The allow rules that together allow every line of the call; none where they do not."""
+        if not rules or not self.evidence.is_line or not self.evidence.analyses:
+            return []
+        patterns = [self._shell_pattern(rule) for rule in rules]
+        used: set[int] = set()
+        for line, analysis in zip(self.evidence.lines, self.evidence.analyses, strict=True):
+            why, numbers = uncovered(line, analysis, patterns)
+            if why:
+                self.uncovered = why
+                return []
+            used.update(numbers)
+        return [rules[number] for number in sorted(used)]
+
+    def _shell_pattern(self, rule: Rule) -> CommandPattern:
+        parts = [part for part in rule.arguments if self.evidence.is_shell_part(part)]
+        return parts[0].command if parts else ANYTHING
+
+    def _by_rules(self, spoken: tuple[tuple[Rule, Match], ...]) -> Decision | None:
+        effective = [(rule, match) for rule, match in spoken if rule.counts or rule.effect is not Effect.ALLOW]
+        deciding = _deciding(effective)
+        if not deciding:
+            return None
+        effect = deciding[0][0].effect
+        certain = deciding[0][1] is Match.YES
+        if effect is Effect.DENY and not certain:
+            effect = Effect.ASK
+        reasons = [_spoken(rule, match) for rule, match in deciding]
+        by = deciding[0][0]
+        reasons += [_overruled(rule, by, certain) for rule, match in spoken if (rule, match) not in deciding]
+        if effect is Effect.ALLOW:
+            return Decision(effect, tuple(reasons))
+        if self.uncovered:
+            reasons.append(Reason("shell", "", "", self.uncovered))
+        return Decision(effect, tuple(reasons), self._per_call() if effect is Effect.ASK else ())
+
+    # tiers
+
+    def _by_tier(self) -> Decision:
+        match self.tier:
+            case Tier.SAFE:
+                return Decision(Effect.ALLOW, (self._tier("it can do no harm, so no approval is needed"),))
+            case Tier.STANDARD:
+                return self._by_approval_mode()
+            case Tier.WRITE:
+                why = "it changes data, so each call needs an approval"
+            case Tier.DANGEROUS:
+                return self._dangerous()
+            case Tier.EXPENSIVE:
+                return self._expensive()
+            case _:
+                assert_never(self.tier)
+        return self._asked(why)
+
+    def _dangerous(self) -> Decision:
+        """A shell tool: what only reads is allowed."""
+        lists, why = self.policy.read_only, ""
+        if self.evidence.kind is Kind.SHELL and self.evidence.is_line and self.evidence.analyses:
+            used: set[int] = set()
+            for line, analysis in zip(self.evidence.lines, self.evidence.analyses, strict=True):
+                why, numbers = uncovered(line, analysis, [one.command for one in lists])
+                used.update(numbers)
+                if why:
+                    break
+            else:
+                covering = [lists[number] for number in sorted(used)]
+                reasons = tuple(Reason(o.source, o.text, o.where, "is on the read-only list") for o in covering)
+                return Decision(Effect.ALLOW, reasons or (self._tier("the line does nothing that needs an approval"),))
+        why = self.uncovered or (f"not read-only: {why}" if why else "")
+        rest = f"; {why}" if why else ""
+        return self._asked(f"it can do lasting harm, so each call needs an approval{rest}")
+
+    def _expensive(self) -> Decision:
+        budget = self.request.context.budget
+        price = "costs money" if self.cost is None else f"costs ${self.cost:.2f}"
+        if budget is not None and self.cost is not None and self.cost <= budget:
+            why = f"a call {price}, and ${budget:.2f} of the session's budget are left"
+            return Decision(Effect.ALLOW, (self._tier(why),), spends=self.cost)
+        left = "" if budget is None else f", and only ${budget:.2f} of the session's budget are left"
+        return self._asked(f"a call {price}{left}, so each call needs an approval")
+
+    def _by_approval_mode(self) -> Decision:
+        resource, context = self.resource, self.request.context
+        server = f"server `{resource.server}`"
+        match resource.approval:
+            case "auto":
+                return Decision(Effect.ALLOW, (self._approval(f"calls to {server} need no approval"),))
+            case "session" if resource.server in context.approved_servers:
+                return Decision(Effect.ALLOW, (self._approval(f"{server} was approved for this session"),))
+            case "session" | "call" if context.auto_approve:
+                why = "standard tools need no approval here"
+                return Decision(Effect.ALLOW, (Reason("approval", "", "gate.auto_approve", why),))
+            case "session":
+                why = f"{server} needs one approval per session and has none yet"
+                return Decision(Effect.ASK, (self._approval(why),), (Obligation(Scope.SESSION),))
+            case "call":
+                return Decision(
+                    Effect.ASK, (self._approval(f"each call to {server} needs an approval"),), self._per_call()
+                )
+            case _:
+                assert_never(resource.approval)
+
+    def _asked(self, why: str) -> Decision:
+        return Decision(Effect.ASK, (self._tier(why),), self._per_call())
+
+    def _per_call(self) -> tuple[Obligation]:
+        return (Obligation(Scope.CALL, self.cost),)
+
+    def _tier(self, why: str) -> Reason:
+        because = f" ({self.tier_why})" if self.tier_why else ""
+        return Reason("tier", "", self.tier_where, f"tier {self.tier}{because}: {why}")
+
+    def _approval(self, why: str) -> Reason:
+        return Reason("approval", "", f"servers.{self.resource.server}.approval", why)
 
 
-def _by_tier(request: Request) -> Decision:
-    resource = request.resource
-    match resource.tier:
-        case Tier.SAFE:
-            return Decision(Effect.ALLOW, (_tier(resource, "it can do no harm, so no approval is needed"),))
-        case Tier.STANDARD:
-            return _by_approval_mode(request)
-        case Tier.WRITE:
-            why = "it changes data, so each call needs an approval"
-        case Tier.DANGEROUS:
-            why = "it can do lasting harm, so each call needs an approval"
-        case Tier.EXPENSIVE:
-            price = "costs money" if resource.cost is None else f"costs ${resource.cost:.2f}"
-            why = f"a call {price}, so each call needs an approval"
-        case _:
-            assert_never(resource.tier)
-    return Decision(Effect.ASK, (_tier(resource, why),), _per_call(resource))
+def _deciding(spoken: list[tuple[Rule, Match]]) -> list[tuple[Rule, Match]]:
+    """The rules that settle the effect, all of the same one; `spoken` is in the order of the sources."""
+    for match in (Match.YES, Match.MAYBE):
+        if denies := [pair for pair in spoken if pair[0].effect is Effect.DENY and pair[1] is match]:
+            return denies
+    highest = [pair for pair in spoken if pair[0].source is spoken[0][0].source]
+    return [pair for pair in highest if pair[0].effect is Effect.ASK] or highest
 
 
-def _by_approval_mode(request: Request) -> Decision:
-    resource = request.resource
-    server = f"server `{resource.server}`"
-    match resource.approval:
-        case "auto":
-            return Decision(Effect.ALLOW, (_approval(resource, f"calls to {server} need no approval"),))
-        case "session" if resource.server in request.context.approved_servers:
-            return Decision(Effect.ALLOW, (_approval(resource, f"{server} was approved for this session"),))
-        case "session":
-            why = f"{server} needs one approval per session and has none yet"
-            return Decision(Effect.ASK, (_approval(resource, why),), (Obligation(Scope.SESSION),))
-        case "call":
-            why = f"each call to {server} needs an approval"
-            return Decision(Effect.ASK, (_approval(resource, why),), _per_call(resource))
-        case _:
-            assert_never(resource.approval)
+def _spoken(rule: Rule, match: Match) -> Reason:
+    tool = "call" if rule.arguments else "tool"
+    why = {Effect.DENY: f"denies this {tool}", Effect.ASK: "asks before each call", Effect.ALLOW: f"allows this {tool}"}
+    maybe = {Effect.DENY: "would deny", Effect.ASK: "would ask", Effect.ALLOW: "would allow"}
+    text = why[rule.effect] if match is Match.YES else f"{maybe[rule.effect]}, if what is not known of the call fits"
+    return Reason(rule.source, rule.pattern, rule.where, text)
 
 
-def _per_call(resource: Resource) -> tuple[Obligation]:
-    return (Obligation(Scope.CALL, resource.cost),)
-
-
-def _tier(resource: Resource, why: str) -> Reason:
-    setting = f"servers.{resource.server}.tools.{resource.tool}.tier" if resource.server else ""
-    return Reason("tier", "", setting, f"tier {resource.tier}: {why}")
-
-
-def _approval(resource: Resource, why: str) -> Reason:
-    return Reason("approval", "", f"servers.{resource.server}.approval", why)
-
-
-def _spoken(rule: Rule) -> Reason:
-    why = {Effect.DENY: "denies this tool", Effect.ASK: "asks before each call", Effect.ALLOW: "allows this tool"}
-    return Reason(rule.source, rule.pattern, rule.where, why[rule.effect])
-
-
-def _overruled(rule: Rule, by: Rule) -> Reason:
-    if by.effect is Effect.DENY:
-        cause = "a deny of any source wins"
+def _overruled(rule: Rule, by: Rule, certain: bool) -> Reason:
+    if not rule.counts and rule.effect is Effect.ALLOW:
+        cause = "its file is not trusted: read it, then run `mcp-gate trust`"
+    elif by.effect is Effect.DENY:
+        cause = "a deny of any source wins" if certain else "a deny of any source may match"
     elif by.source is rule.source:
         cause = f"{by.effect} goes before {rule.effect} in one source"
     else:

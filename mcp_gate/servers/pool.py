@@ -8,7 +8,6 @@ import anyio.lowlevel
 from mcp_gate.catalog.names import gate_name
 from mcp_gate.catalog.registry import Registry, ServerTool
 from mcp_gate.config import Config
-from mcp_gate.model import Tier
 from mcp_gate.servers.server import Server
 
 
@@ -82,10 +81,15 @@ class Servers:
                     definition=definition,
                     category=override.category if override else None,
                     cost_tier=override.cost_tier if override else None,
-                    tier=(override and override.tier) or Tier.STANDARD,
+                    tier=override.tier if override else None,
                     approval=server.config.approval,
                     cost=override.cost if override else None,
                     forward=server.call,
+                    kind=override.kind if override else None,
+                    subject=override.subject if override else "",
+                    shell=server.config.shell,
+                    trusts_hints=server.config.trust_annotations,
+                    cwd=str(server.config.cwd or ""),
                 )
             )
         return tools

@@ -1,0 +1,1 @@
+"""Shell lines: read strictly, taken apart into simple commands, matched against rules."""
