@@ -6,7 +6,7 @@
 | `Bash`, `Bash(*)`; `Read`, `Edit`, `WebFetch` | the kind alone |
 | a path `//x`; `/x`; `x` | `//x` is absolute; `/x` is below the folder of the settings; `x` as it is |
 | an allow over a kind or over all servers | kept; it counts for tools that are declared to be of the kind |
-| `Tool(name:value)`, other tools of Claude Code (`Agent`, `WebSearch` …), modes, directories | not translated, and said |
+| `Tool(name:value)`, Claude Code's other tools (`Agent` …), modes, directories | not translated, and said |
 """
 
 from collections.abc import Mapping

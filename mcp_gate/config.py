@@ -107,7 +107,8 @@ Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 class Gate(Model):
     """`[gate]`. `list_timeout`: how long the first tools/list waits for servers; times are in seconds.
 
-    `baseline`: the rules of `policies/default.toml` are in force. `auto_approve`: standard tools need no session approval. `budget`: US dollars that expensive calls may cost in one
+    `baseline`: the rules of `policies/default.toml` are in force. `mode`: which policies of the chain apply.
+    `auto_approve`: standard tools need no session approval. `budget`: US dollars that expensive calls may cost in one
     session without a question.
     """
 

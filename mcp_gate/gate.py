@@ -182,7 +182,7 @@ class Gate:
         verdict = await elicitation.ask(approval, call.conversation, self._approval_timeout)
         self._audit.approval(call_id, verdict.effect or "none", verdict.by, verdict.why)
         if verdict.effect is not Effect.ALLOW:
-            return _refused(unapproved(request, verdict), verdict.effect or Effect.ASK)
+            return _refused(unapproved(request, decision, verdict), verdict.effect or Effect.ASK)
         if verdict.scope is Scope.SESSION:
             self._approved[call.subject].add(request.resource.server)
         return None
@@ -223,17 +223,20 @@ def denial(request: Request, decision: Decision) -> str:
     return f"mcp-gate denied `{request.resource.name}`: {decision.reasons[0]}"
 
 
-def unapproved(request: Request, verdict: Verdict) -> str:
+def unapproved(request: Request, decision: Decision, verdict: Verdict) -> str:
     """The text of a refusal by a person, or for want of one."""
     name = request.resource.name
     if verdict.effect is Effect.DENY:
         return f"mcp-gate did not forward `{name}`: the person asked said no ({verdict.why})"
-    return f"mcp-gate did not forward `{name}`: it needs an approval and got none: {verdict.why}. {_advice(request)}"
+    needs = f"it needs an approval and got none: {verdict.why}"
+    return f"mcp-gate did not forward `{name}`: {needs}. {_advice(request, decision)}"
 
 
-def _advice(request: Request) -> str:
-    server = request.resource.server
-    return f'to allow it without a question: an allow rule, or `approval = "auto"` under [servers.{server}]'
+def _advice(request: Request, decision: Decision) -> str:
+    advice = "to allow it without a question: an allow rule"
+    if any(obligation.scope is Scope.SESSION for obligation in decision.obligations):
+        return f'{advice}, or `approval = "auto"` under [servers.{request.resource.server}]'
+    return advice
 
 
 def _refused(text: str, effect: Effect) -> tuple[str, dict[str, Any]]:

@@ -192,8 +192,8 @@ class Decision:
 class Attachment:
     """What goes along with a forwarded call besides its arguments.
 
-    `meta` is the request's `_meta` without what belongs to the host's connection alone; `subject` is who calls; `on_progress` gets the params
-    of each progress notification as the server sent them.
+    `meta` is the request's `_meta` without what belongs to the host's connection alone; `subject` is who calls;
+    `on_progress` gets the params of each progress notification as the server sent them.
     """
 
     meta: Mapping[str, Any] = field(default_factory=dict)

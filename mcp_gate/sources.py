@@ -6,7 +6,7 @@
 | cli | `--deny`, `--ask`, `--allow` | nothing |
 | session | approvals given | nothing |
 | local | `projects/DIGEST.toml` in the user's configuration directory | nothing: no repository can bring one |
-| project | `.mcp-gate/policy.toml` at the project's root; a trusted `servers.toml` of the working directory | trust, for what loosens |
+| project | `.mcp-gate/policy.toml` at the project's root; a `servers.toml` found there | trust, for what loosens |
 | user | `policy.toml` in the user's configuration directory; the files that a configuration names | nothing |
 | default | `policies/default.toml` but where `gate.baseline` is false, `policies/read-only.toml` | nothing |
 
@@ -68,7 +68,7 @@ def managed_file(environ: Mapping[str, str], platform: str = sys.platform) -> Pa
 
 
 def load_policy(config: Config, cli: Mapping[Effect, Sequence[str]], where: Places) -> tuple[Policy, list[str]]:
-    """All that is in force, and notes on what was passed over. Raises ConfigError with every problem of every source."""
+    """All that is in force, and notes on what was passed over; raises ConfigError with every problem of them all."""
     loading = _Loading()
     managed = loading.file(where.managed, Source.MANAGED, others=stat.S_IWGRP | stat.S_IWOTH)
     loading.options(cli)

@@ -219,7 +219,7 @@ def test_a_server_cannot_name_its_tool_into_an_allow_rule_for_another_server() -
 def test_only_a_deny_hides_a_tool() -> None:
     rules = policy("user deny git__git_reset", "cli allow git__*", "user ask time__*")
     names = ["git__git_reset", "git__git_log", "time__now", "memory__read_graph"]
-    assert [name for name in names if is_permitted(Resource(name, *name.split("__"), {}), rules)] == names[1:]
+    assert [name for name in names if is_permitted(call(name).resource, rules)] == names[1:]
 
 
 def test_no_set_of_rules_loosens_a_deny_or_leaves_a_decision_without_a_reason() -> None:

@@ -134,7 +134,7 @@ async def test_a_server_that_ends_in_mid_call_fails_that_call_by_name_and_no_oth
     write_config: Write, argv: Argv, state: dict[str, str]
 ) -> None:
     config = write_config(servers={name: {**scripted(), "approval": "auto"} for name in ("bad", "s")})
-    async with raw_host(argv(config), state) as host:
+    async with raw_host(argv(config, "--allow", "bad__stop"), state) as host:  # which says that it is destructive
         await host.initialize()
         result = await host.call("bad__stop")
         assert result["isError"] is True

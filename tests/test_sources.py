@@ -267,7 +267,12 @@ def test_the_baseline_can_be_left_out_but_not_the_list_of_what_only_reads(tmp_pa
 
 
 def test_a_policy_is_trusted_by_the_bytes_that_are_loaded(tmp_path: Path) -> None:
-    config, asked = folder(tmp_path, project="allow = ['b__*']"), list[Snapshot]()
-    where = Places(tmp_path / "m", tmp_path / "user", tmp_path / "project", lambda s: bool(asked.append(s)))
-    load_policy(config, {}, where)
-    assert asked[0].content == b"allow = ['b__*']"
+    config = folder(tmp_path, project="allow = ['b__*']")
+
+    def is_trusted(snapshot: Snapshot) -> bool:
+        (tmp_path / "project" / ".mcp-gate" / "policy.toml").write_text("allow = ['*']")
+        return snapshot.content == b"allow = ['b__*']"
+
+    policy, _ = load_policy(config, {}, Places(tmp_path / "m", tmp_path / "user", tmp_path / "project", is_trusted))
+    assert effect_of(policy, "b__x") == (Effect.ALLOW, "project")
+    assert effect_of(policy, "c__x") == (Effect.ASK, "approval")

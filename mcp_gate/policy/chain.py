@@ -4,7 +4,7 @@
 | --- | --- |
 | a policy of the mode, or of `*`, has a whitelist without it | is not there |
 | it has no whitelist, and a blacklist with it | is not there |
-| the node, or a node whose name begins this one's (`analyst` for `analyst_x`), has an allowlist without it | is not there |
+| the node, or one whose name begins its (`analyst` for `analyst_x`), has an allowlist without it | is not there |
 | else | is there |
 
 The gate's own tools are always there: they reach no server.

@@ -1,4 +1,4 @@
-"""Characters that a text from outside may not hold where it is to be allowed: they show something else than they are."""
+"""Characters that a text may not hold where it is to be allowed: they show something else than they are."""
 
 import unicodedata
 

@@ -24,7 +24,7 @@ A deny or ask rule matches if it matches either. An allow rule must match the fu
 chooses the whole of the other one, and could name its tool so that a rule meant for another server allows it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from mcp_gate.model import Context, Decision, Effect, Kind, Obligation, Reason, Request, Resource, Scope, Subject, Tier
@@ -45,8 +45,8 @@ UNREADABLE = "the arguments could not be judged"
 class Trace:
     """How a decision came about, step by step: for `explain`.
 
-    `rules` are those that matched, with what they say and whether it is certain; `tier` and `tier_reason` are what
-    would decide where no rule does.
+    `rules` are those that matched, with whether that is certain; `tier` and `tier_reason` are what decides where no
+    rule does.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -58,17 +58,25 @@ class Trace:
 
 def decide(request: Request, policy: Policy) -> Decision:
     """Judge one call. The reasons come in order of weight, the deciding one first; nothing is raised."""
-    return trace(request, policy).decision
+    try:
+        return _Judge(request, policy).decide()
+    except (RecursionError, ValueError, TypeError, LookupError, AttributeError) as error:
+        return _failed(request, error)
 
 
 def trace(request: Request, policy: Policy) -> Trace:
-    """Judge one call, and keep how. Whatever goes wrong asks."""
+    """Judge one call, and keep how."""
     try:
         return _Judge(request, policy).trace()
-    except (RecursionError, ValueError, TypeError, LookupError, AttributeError) as error:  # tightens, and says so
-        reason = Reason("error", "", "", f"{UNREADABLE} ({type(error).__name__}), so a person is asked")
-        decision = Decision(Effect.ASK, (reason,), (Obligation(Scope.CALL, request.resource.cost),), Tier.DANGEROUS)
-        return Trace((), (), Tier.DANGEROUS, reason, decision)
+    except (RecursionError, ValueError, TypeError, LookupError, AttributeError) as error:
+        decision = _failed(request, error)
+        return Trace((), (), decision.tier, decision.reasons[0], decision)
+
+
+def _failed(request: Request, error: Exception) -> Decision:
+    """A call that could not be judged is asked about: what is uncertain tightens."""
+    reason = Reason("error", "", "", f"{UNREADABLE} ({type(error).__name__}), so a person is asked")
+    return Decision(Effect.ASK, (reason,), (Obligation(Scope.CALL, request.resource.cost),), Tier.DANGEROUS)
 
 
 def is_permitted(resource: Resource, policy: Policy, mode: str = "full_pipeline", nodes: tuple[str, ...] = ()) -> bool:
@@ -79,7 +87,7 @@ def is_permitted(resource: Resource, policy: Policy, mode: str = "full_pipeline"
     if resource.server and not all(one.permits for one in verdicts(policy, full_name(resource), mode, nodes)):
         return False
     facts = policy.facts(full_name(resource))
-    kind = kind_of(resource, facts)[0] or kinds.recognised(resource.tool, resource.parameters)
+    kind = kind_of(resource, facts)[0] or kinds.recognised(resource.tool, tuple(sorted(resource.parameters)))
     for rule in policy.about(resource.name, full_name(resource)):
         whole = all(part.command.is_any for part in rule.arguments if not part.name) and not any(
             part.name for part in rule.arguments
@@ -121,19 +129,25 @@ class _Judge:
         if self.cost is None:
             self.cost = next((one.cost for one in self.facts if one.cost is not None), None)
 
-    def trace(self) -> Trace:
+    def decide(self) -> Decision:
         """The steps of the module's table."""
-        context, own = self.request.context, not self.resource.server
-        said = () if own else verdicts(self.policy, self.name, context.mode, self.request.subject.nodes)
-        spoken = self._matching()
-        by_tier = self._by_tier()
-        blocking = tuple(Reason(v.source, "", v.where, v.why) for v in said if not v.permits)
+        return self._decide(self._verdicts(), self._matching())
+
+    def trace(self) -> Trace:
+        """The decision with its steps."""
+        said, spoken = self._verdicts(), self._matching()
+        return Trace(said, spoken, self.tier, self._by_tier().reasons[0], self._decide(said, spoken))
+
+    def _verdicts(self) -> tuple[Verdict, ...]:
+        if not self.resource.server:  # the gate's own tools
+            return ()
+        return verdicts(self.policy, self.name, self.request.context.mode, self.request.subject.nodes)
+
+    def _decide(self, said: tuple[Verdict, ...], spoken: tuple[tuple[Rule, Match], ...]) -> Decision:
+        blocking = tuple(Reason("chain", "", one.where, one.why) for one in said if not one.permits)
         if blocking:
-            decision = Decision(Effect.DENY, tuple(Reason("chain", "", r.where, r.why) for r in blocking))
-        else:
-            decision = self._by_rules(spoken) or by_tier
-        decision = Decision(decision.effect, decision.reasons, decision.obligations, self.tier, decision.spends)
-        return Trace(said, spoken, self.tier, by_tier.reasons[0], decision)
+            return Decision(Effect.DENY, blocking, tier=self.tier)
+        return replace(self._by_rules(spoken) or self._by_tier(), tier=self.tier)
 
     # rules
 

@@ -12,6 +12,7 @@ that names the tool be read as what it looks like. It never makes a rule over a 
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from mcp_gate.model import Kind
 
@@ -65,12 +66,14 @@ OF_KIND = {Kind.SHELL: SHELL_ARGUMENTS, Kind.URL: URL_ARGUMENTS, Kind.PATH: PATH
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
+@lru_cache(maxsize=4096)
 def plain(name: str) -> str:
     """The name of an argument in the one spelling that the tables have: `filePath` is `file_path`."""
     return "_".join(WORD.findall(name)).lower() or name.lower()
 
 
-def recognised(tool: str, names: Iterable[str]) -> Kind | None:
+@lru_cache(maxsize=4096)
+def recognised(tool: str, names: tuple[str, ...]) -> Kind | None:
     """The kind that a tool with arguments of these names has, as far as its names tell."""
     spelled = {plain(name) for name in names}
     words = {word.lower() for word in WORD.findall(tool)}

@@ -2,7 +2,7 @@
 
 | finding | what is so |
 | --- | --- |
-| never matches | no tool has such a name, kind or argument; or the shell of all its tools is not known, so it allows nothing |
+| never matches | no tool has such a name, kind or argument; or the shell of all its tools is not known |
 | unreachable | another rule speaks of every call that it speaks of, and always goes before it |
 | repeated | a rule of the same text and effect is in the same source, or a higher one |
 | contradictory | a rule of the same text and another effect is in the same source |
@@ -96,10 +96,10 @@ def _twice(rule: Rule, policy: Policy) -> Finding | None:
 def _unreachable(rule: Rule, policy: Policy, spoken: Mapping[str, Mapping[str, Resource]]) -> Finding | None:
     for other in policy.rules:
         whole = all(not part.name and part.command.is_any for part in other.arguments)
-        if other is not rule and whole and _goes_before(other, rule):
-            if spoken[rule.where].keys() <= spoken[other.where].keys():
-                why = f"`{other.pattern}` ({other.where}) says {other.effect} for every tool that it speaks of"
-                return Finding("unreachable", rule, why)
+        wider = spoken[rule.where].keys() <= spoken[other.where].keys()
+        if other is not rule and whole and wider and _goes_before(other, rule):
+            why = f"`{other.pattern}` ({other.where}) says {other.effect} for every tool that it speaks of"
+            return Finding("unreachable", rule, why)
     return None
 
 

@@ -84,6 +84,7 @@ class Policy:
     tools: tuple[ToolFacts, ...] = ()
     read_only: tuple[ReadOnly, ...] = ()
     _named: dict[tuple[str, str], tuple[Rule, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _said: dict[str, tuple[ToolFacts, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def about(self, name: str, full_name: str) -> tuple[Rule, ...]:
         """The rules that may speak of a tool, highest source first: those over its name, and all over kinds.
@@ -98,8 +99,10 @@ class Policy:
 
     def facts(self, full_name: str) -> tuple[ToolFacts, ...]:
         """What is said of a tool, highest source first."""
-        found = [facts for facts in self.tools if star_match(facts.match, full_name)]
-        return tuple(sorted(found, key=lambda facts: RANK[facts.source]))
+        if full_name not in self._said:
+            found = [facts for facts in self.tools if star_match(facts.match, full_name)]
+            self._said[full_name] = tuple(sorted(found, key=lambda facts: RANK[facts.source]))
+        return self._said[full_name]
 
 
 def _names(rule: Rule, name: str, full_name: str) -> bool:

@@ -74,9 +74,16 @@ def _seen_by_us(script: Script) -> Seen:
 
 
 def _starts(command: Command) -> tuple[int, ...]:
-    if command.test or not command.words:
-        return (command.start,) if command.test or command.assignments else ()
+    if command.test or _is_bracket(command):
+        return (command.words[0].start if not command.test else command.start,)
+    if not command.words:
+        return (command.start,) if command.assignments else ()
     return tuple(word.start for word in command.words)
+
+
+def _is_bracket(command: Command) -> bool:
+    """Whether a command is `[ … ]`, which is a test to tree-sitter and a command like others to us."""
+    return bool(command.words) and command.words[0].parts == (Text("["),)
 
 
 def _seen_by_other(root: "Node", text: str) -> Seen:
@@ -111,8 +118,6 @@ def _nodes(root: "Node") -> Iterator["Node"]:
 
 def _starts_of(node: "Node") -> tuple[int, ...]:
     if node.type in WHOLE:
-        if node.type == "test_command" and node.child(0).type == "[":  # to us a command like others
-            return ()
         return (node.start_byte,)
     words = [
         child.start_byte for child in node.children if child.type not in OUTSIDE or node.type == "declaration_command"

@@ -15,7 +15,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
 from mcp_gate.policy.shell.syntax import UNKNOWN, Arithmetic, Part, Script, Substitution, Text, Variable, Word
 
@@ -26,7 +26,7 @@ LOWER_CASE = re.compile(r"[a-z_][a-z0-9_]*")
 SPECIAL = frozenset({"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "rsync_proxy", "_"})
 MOST_BRACES = 256
 SEQUENCE = re.compile(r"(-?[0-9]{1,9}|[A-Za-z])\.\.(-?[0-9]{1,9}|[A-Za-z])(?:\.\.(-?[0-9]{1,9}))?")
-GLOB = re.compile(r"[*?\[]")
+GLOB = re.compile(r"[*?]|\[(?=.*\])", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ def _alternatives(atoms: list[Atom], start: int) -> tuple[list[list[Atom]], int]
                 break
     else:
         return None
-    inside = [atoms[a + 1 : b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    inside = [atoms[a + 1 : b] for a, b in pairwise(cuts)]
     if len(inside) > 1:
         expanded = [word for alternative in inside for word in _expand(alternative)]
         return (expanded if len(expanded) <= MOST_BRACES else [[]] * (MOST_BRACES + 1)), cuts[-1] + 1

@@ -23,18 +23,28 @@ HARMLESS_VARIABLES = frozenset(
     }
     | {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "NODE_ENV", "RUST_BACKTRACE", "DEBIAN_FRONTEND"}
 )
+BINDING = frozenset({"export", "declare", "typeset", "readonly", "local", "read", "unset", "mapfile", "readarray"})
 COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 NUMBER = re.compile(r"-?[0-9]+|\$[?#$!]|0")
 SET_OPTIONS = re.compile(r"[-+][eux]+")
 INTERPRETERS = re.compile(
     r"python[0-9.]*|pypy[0-9.]*|node|nodejs|deno|bun|ruby|perl|php|lua[0-9.]*|Rscript|R|osascript|tclsh|psql|mysql|sqlite3|bc|dc|ed|ex|at|batch|m4|gdb|awk|make"
 )
-READS_PROGRAM_FROM_OPERAND = frozenset({"awk"})
 
 
 def harmless_assignment(name: str) -> bool:
     """Whether this variable may be set before a command without a rule for it."""
     return name in HARMLESS_VARIABLES or name.startswith("LC_")
+
+
+def binding(words: Sequence[str]) -> frozenset[int]:
+    """The words by which a built-in sets a variable that may change what other commands do: a rule must spell them."""
+    if words[0] not in BINDING:
+        return frozenset()
+    names = [(at, word.partition("=")[0].rstrip("+")) for at, word in enumerate(words) if at]
+    return frozenset(
+        at for at, name in names if not (name.startswith("-") or is_free_name(name) or harmless_assignment(name))
+    )
 
 
 def free_reason(words: Sequence[str], *, conditional: bool = False) -> str | None:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_gate.model import Dialect, Effect
-from mcp_gate.policy.shell.agree import disagreement
 from mcp_gate.policy.shell.analysis import Analysis, analyse
 from mcp_gate.policy.shell.patterns import CommandPattern
 from mcp_gate.policy.shell.units import Unit
@@ -32,12 +31,12 @@ class Judgement:
 
 def matches(pattern: CommandPattern, analysis: Analysis) -> bool:
     """Whether a deny or ask rule matches, whatever is not known."""
-    return any(pattern.covers(text) for text in analysis.texts)
+    return pattern.covers(analysis.texts)
 
 
 def may_match(pattern: CommandPattern, analysis: Analysis) -> bool:
     """Whether a deny or ask rule could match."""
-    return any(pattern.may_cover(text) for text in analysis.texts)
+    return pattern.may_cover(analysis.open_texts)
 
 
 def covering(unit: Unit, patterns: Sequence[CommandPattern]) -> int:
@@ -65,9 +64,8 @@ def uncovered(line: str, analysis: Analysis, patterns: Sequence[CommandPattern])
             why = f": {unit.why}" if unit.why else ""
             return f"no allow rule covers `{unit.text}`{why}", ()
         used.append(found)
-    for script in analysis.scripts:
-        if why := disagreement(script):
-            return why, ()
+    if analysis.disagreement:
+        return analysis.disagreement, ()
     return "", tuple(dict.fromkeys(used))
 
 

@@ -1,4 +1,29 @@
-"""The commands whose options `options` knows, a row each, in the notation that its `_table` reads."""
+"""The commands that `options` knows, a row each in the notation that its `_table` reads, and the kinds of risk."""
+
+from collections.abc import Callable, Mapping
+
+from mcp_gate.policy.shell.syntax import UNKNOWN
+
+DISCARDED = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+READING = frozenset({"GET", "HEAD"})
+
+# What a risky option does, and which values make it harmless.
+KINDS: Mapping[str, tuple[str, Callable[[str], bool]]] = {
+    "writes": ("writes a file", DISCARDED.__contains__),
+    "saves": ("writes a file", (DISCARDED | {"-"}).__contains__),
+    "reports": ("writes a file", lambda value: value.partition(":")[0] in ("", "term", "term-missing")),
+    "runs": ("runs a program", lambda _: False),
+    "loads": ("loads code or settings", lambda _: False),
+    "code": ("runs code", lambda _: False),  # `python -c *` is a rule for any code: the code itself is not spelled
+    "plugins": ("loads code or settings", lambda value: value.startswith("no:")),
+    "sends": ("sends data", lambda _: False),
+    "requests": ("asks for more than to read", READING.__contains__),
+    "formats": ("may use a file", lambda value: not (value.startswith("@") or "%output{" in value or UNKNOWN in value)),
+    "changes": ("changes or deletes what is there", lambda _: False),
+    "connects": ("changes where it connects to", lambda _: False),
+    "archives": ("may be on another host", lambda value: not {":", UNKNOWN} & {*value.partition("/")[0]}),
+}
+
 
 ROWS = """
 sort|gsort = -k: -t: -S: -T: --key: --field-separator: --files0-from: --buffer-size: --temporary-directory:

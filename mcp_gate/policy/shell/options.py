@@ -20,13 +20,12 @@ long option is that option, also where a program would refuse it.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcp_gate.policy.shell.option_rows import ROWS
+from mcp_gate.policy.shell.option_rows import DISCARDED, KINDS, READING, ROWS
 from mcp_gate.policy.shell.programs import awk_risk, make_risk, sed_risk, sql_risk
 from mcp_gate.policy.shell.syntax import UNKNOWN
 from mcp_gate.policy.shell.wrappers import base_name
 
-DISCARDED = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
-READING = frozenset({"GET", "HEAD"})
+__all__ = ["KINDS", "TABLE", "Risks", "risks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +42,6 @@ class Risks:
 
 
 NONE = Risks(frozenset(), False, "")
-
-# What a risky option does, and which values make it harmless.
-KINDS: Mapping[str, tuple[str, Callable[[str], bool]]] = {
-    "writes": ("writes a file", DISCARDED.__contains__),
-    "saves": ("writes a file", (DISCARDED | {"-"}).__contains__),
-    "reports": ("writes a file", lambda value: value.partition(":")[0] in ("", "term", "term-missing")),
-    "runs": ("runs a program", lambda _: False),
-    "loads": ("loads code or settings", lambda _: False),
-    "code": ("runs code", lambda _: False),  # `python -c *` is a rule for any code: the code itself is not spelled
-    "plugins": ("loads code or settings", lambda value: value.startswith("no:")),
-    "sends": ("sends data", lambda _: False),
-    "requests": ("asks for more than to read", READING.__contains__),
-    "formats": ("may use a file", lambda value: not (value.startswith("@") or "%output{" in value or UNKNOWN in value)),
-    "changes": ("changes or deletes what is there", lambda _: False),
-    "connects": ("changes where it connects to", lambda _: False),
-    "archives": ("may be on another host", lambda value: not {":", UNKNOWN} & {*value.partition("/")[0]}),
-}
 
 
 @dataclass(frozen=True, slots=True)

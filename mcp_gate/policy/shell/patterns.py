@@ -4,7 +4,7 @@ r"""Command patterns: what stands between the parentheses of a rule for a shell 
 | --- | --- | --- |
 | `*` alone | any characters, also none | any number of words, also none |
 | `*` inside a word (`HEAD~*`, `src/*.py`) | any characters | any characters of that word |
-| `*` at the end of the last word (`git status*`) | any characters | the rest of the word, and further words; only of the word where it has a `/` |
+| `*` at the end of the last word (`git status*`) | any characters | also further words, where the word has no `/` |
 | `\*` | a star | a star |
 | `>`, `2>>` and the like as a word, with the next | characters like others | that redirection |
 | `cmd:*` at the end | as `cmd *` | as `cmd *` |
@@ -14,6 +14,7 @@ to the command that an opaque wrapper runs, `..` and what is not known where the
 """
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
 from mcp_gate.globs import Glob, star_match
@@ -37,12 +38,12 @@ class CommandPattern:
         self.is_literal = "*" not in text.replace("\\*", "")
 
     @cached_property
-    def _globs(self) -> tuple[Glob, Glob]:
+    def _globs(self) -> tuple[Glob, ...]:
         """As written, and so that ` * ` may also stand for nothing at all; both for text between blanks."""
         head = "" if self.text.startswith("*") else " "
         tail = "" if self.text.endswith("*") and not self.text.endswith("\\*") else " "
         padded = f"{head}{self.text}{tail}"
-        return Glob(padded), Glob(padded.replace(" * ", " *"))
+        return tuple(map(Glob, dict.fromkeys((padded, padded.replace(" * ", " *")))))
 
     @cached_property
     def _words(self) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
@@ -66,19 +67,28 @@ class CommandPattern:
         words = self._words[0]
         return "" if not words or "*" in words[0] else words[0]
 
-    def covers(self, text: str) -> bool:
-        """Whether a deny or ask rule matches the whole of `text`, whatever the unknown parts of it are."""
-        padded = f" {text} "
-        return any(glob.matches(padded) for glob in self._globs)
+    def covers(self, texts: Iterable[str]) -> bool:
+        """Whether a deny or ask rule matches one of the texts, whatever the unknown parts of it are.
 
-    def may_cover(self, text: str) -> bool:
-        """Whether a deny or ask rule could match `text`, if its unknown parts are of the right kind."""
-        if UNKNOWN not in text:
-            return self.covers(text)
-        padded = f" {text} "
-        if any(f" {operator} " not in padded for operator in self._operators):
-            return False  # what a variable holds is no operator
-        return any(_may_meet(glob, padded) for glob in self._globs)
+        The texts stand between two blanks, as in `Analysis`.
+        """
+        for glob in self._globs:
+            head, matches = glob.head, glob.matches
+            for text in texts:
+                if text.startswith(head) and matches(text):
+                    return True
+        return False
+
+    def may_cover(self, texts: Iterable[str]) -> bool:
+        """Whether a deny or ask rule could match one of the texts, if its unknown parts are of the right kind.
+
+        What a variable holds is no operator: the operators of the pattern must be in the text.
+        """
+        return any(
+            all(f" {operator} " in text for operator in self._operators)
+            and any(_may_meet(glob, text) for glob in self._globs)
+            for text in texts
+        )
 
     def allows(self, slots: tuple[Slot, ...], writes: tuple[Write, ...]) -> bool:
         """Whether an allow rule covers these words and redirections, all of them."""

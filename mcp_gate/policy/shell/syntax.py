@@ -102,7 +102,8 @@ class Command:
 class Script:
     """A line, or what stands in for one inside a word.
 
-    `text` is what was read, `base` where it stands in the whole line. `redirects` are those of groups, loops and conditions; `words` those of `for` and `case`;
+    `text` is what was read, `base` where it stands in the whole line. `redirects` are those of groups, loops and
+    conditions; `words` those of `for` and `case`;
     `loops` are the variables of loops with their words; `oddities` say why the line can never be allowed;
     `bashisms` what POSIX sh reads in another way.
     """

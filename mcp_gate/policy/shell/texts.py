@@ -1,4 +1,4 @@
-"""The texts that a deny or ask rule may be written for: of one command, of a pipeline, of a line that cannot be read."""
+"""The texts that a deny or ask rule may be written for: of commands, of pipelines, of lines that cannot be read."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from mcp_gate.policy.shell.arguments import Argument
+from mcp_gate.policy.shell.builtins import binding
 from mcp_gate.policy.shell.options import risks
 from mcp_gate.policy.shell.syntax import UNKNOWN
 
@@ -48,15 +49,23 @@ def unit_of(
     words an opaque wrapper wants spelled.
     """
     texts = [word.wild if word.globs else word.written for word in words]
-    risk = risks(texts)
+    first = max(spelled - 1, 0)  # what an opaque wrapper runs has options of its own
+    risk, inner, binds = risks(texts), risks(texts[first:]), binding(texts)
     slots = tuple(
-        Slot(word, at in risk.spelled or at < spelled or (risk.open and bool(at) and _may_be_option(word)))
+        Slot(
+            word,
+            at < spelled
+            or at in risk.spelled | binds
+            or at - first in inner.spelled
+            or (bool(at) and (risk.open or inner.open) and _may_be_option(word)),
+        )
         for at, word in enumerate(words)
     )
-    why = risk.why or ("it runs another command, which the rule must spell" if spelled else "")
+    set_ = "it sets a variable that other commands may read" if binds else ""
+    why = risk.why or inner.why or set_ or ("it runs another command, which the rule must spell" if spelled else "")
     leading = tuple(Slot(prefix, spelled=True) for prefix in prefixes)
-    shown = " ".join(word.written.replace(UNKNOWN, "…") for word in words)
-    return Unit(shown, leading + slots, writes, 0 if odd_prefix else len(prefixes), why)
+    shown = " ".join([*(w.written for w in (*prefixes, *words)), *(f"{w.operator} {w.target.written}" for w in writes)])
+    return Unit(shown.replace(UNKNOWN, "…"), leading + slots, writes, 0 if odd_prefix else len(prefixes), why)
 
 
 def _may_be_option(word: Argument) -> bool:

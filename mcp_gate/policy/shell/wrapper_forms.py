@@ -153,7 +153,6 @@ OPAQUE: Mapping[tuple[str, ...], Form] = {
     ("source",): _form(),
     (".",): _form(),
     ("trap",): _form(joined=True),
-    ("alias",): _form(joined=True),
     ("eval",): _form(joined=True),
 }
 LONGEST = max(map(len, OPAQUE))

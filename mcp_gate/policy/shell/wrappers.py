@@ -7,7 +7,7 @@ could begin.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mcp_gate.policy.shell.syntax import UNKNOWN
 from mcp_gate.policy.shell.wrapper_forms import CLEAR, LONGEST, OPAQUE, Form
@@ -73,10 +73,12 @@ def after_git_options(words: Sequence[str]) -> int:
     return min(at, len(words))
 
 
-def git_aliases(words: Sequence[str]) -> tuple[str, ...]:
-    """Shell lines that `git -c alias.x='!…'` and the like define."""
-    lines = [value for word in words[1:] for _, mark, value in [word.partition("=!")] if mark]
-    return tuple(lines)
+def aliases(words: Sequence[str]) -> tuple[str, ...]:
+    """Shell lines that `alias x='…'`, `git -c alias.x='!…'` and the like define."""
+    marks = {"git": "=!", "alias": "="}
+    mark = marks.get(base_name(words[0]))
+    cut = [word.partition(mark) for word in words[1:]] if mark else []
+    return tuple(value for _, found, value in cut if found)
 
 
 def _clear(name: str, words: Sequence[str]) -> Wrapping:
@@ -181,47 +183,39 @@ def find_runs(words: Sequence[str]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Invoked:
-    """What a shell is told to run: a line (`script`), a file, or its standard input; or `doubt`."""
+    """What a shell is told to run: a line (`script`), or with neither that nor `is_input` a file.
+
+    `doubt`: why that is not certain. `others` are the words that could be the line if it is not.
+    """
 
     script: str | None = None
-    is_file: bool = False
     is_input: bool = False
     doubt: str = ""
-    words: Sequence[str] = field(default=())
+    others: tuple[str, ...] = ()
 
 
 def invoked(words: Sequence[str]) -> Invoked | None:
     """What the shell that `words` start runs; None where they start no shell."""
     if base_name(words[0]) not in SHELLS:
         return None
-    at, doubt = 1, ""
-    while at < len(words):
-        word = words[at]
-        if word == "--":
-            at += 1
-            break
-        if not word.startswith(("-", "+")) or word == "-":
-            break
-        letters = set(word[1:])
-        if word[0] == "-" and word[1] != "-" and "c" in letters:
-            script = words[at + 1] if at + 1 < len(words) else ""
-            rest = letters - BASH_OPTIONS - {"c"}
-            why = doubt or (f"`{word}` of `{words[0]}` is not known here" if rest else "")
-            return Invoked(script, doubt=why)
-        if word == "-o":
-            doubt = doubt or ("" if words[at + 1 : at + 2] == ["pipefail"] else "`-o` of a shell")
-            at += 2
-            continue
-        if word == "-s":
-            return Invoked(is_input=True, doubt=doubt)
-        if not letters <= BASH_OPTIONS:
-            doubt = doubt or f"`{word}` of `{words[0]}` is not known here"
-            if word in ("--rcfile", "--init-file"):
-                at += 1
+    at, doubt, is_line, is_input = 1, "", False, False
+    while at < len(words) and words[at].startswith(("-", "+")) and words[at] != "-":
+        word, letters = words[at], set(words[at][1:])
         at += 1
-    if at >= len(words) or words[at] == "-":
-        return Invoked(is_input=True, doubt=doubt)
-    return Invoked(is_file=True, doubt=doubt)
+        if word == "--":
+            break
+        if not word.startswith("--"):
+            is_line, is_input = is_line or "c" in letters, is_input or "s" in letters
+        if letters & {"o", "O"} and not word.startswith("--"):  # takes the next word
+            doubt = doubt or ("" if (word, *words[at : at + 1]) == ("-o", "pipefail") else f"`{word}` of a shell")
+            at += 1
+        elif not letters <= BASH_OPTIONS | {"c", "s"}:
+            doubt = doubt or f"`{word}` of `{words[0]}` is not known here"
+            at += word in ("--rcfile", "--init-file")
+    if is_line:
+        script = words[at] if at < len(words) else ""
+        return Invoked(script, doubt=doubt, others=tuple(words[1:at]))
+    return Invoked(is_input=is_input or at >= len(words) or words[at] == "-", doubt=doubt)
 
 
 def has_unknown(words: Sequence[str]) -> bool:
