@@ -27,15 +27,14 @@ chooses the whole of the other one, and could name its tool so that a rule meant
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from mcp_gate.model import Context, Decision, Effect, Kind, Obligation, Reason, Request, Resource, Scope, Subject, Tier
-from mcp_gate.policy import kinds
+from mcp_gate.model import Decision, Effect, Kind, Obligation, Reason, Request, Resource, Scope, Tier
 from mcp_gate.policy.chain import Verdict, verdicts
 from mcp_gate.policy.evidence import Evidence, Match
-from mcp_gate.policy.policy import RANK, Policy, ToolFacts
-from mcp_gate.policy.rules import NAME_CHARACTERS, Rule
+from mcp_gate.policy.nature import nature_of, rules_for
+from mcp_gate.policy.policy import RANK, Policy
+from mcp_gate.policy.rules import Rule
 from mcp_gate.policy.shell.judge import uncovered
 from mcp_gate.policy.shell.patterns import CommandPattern
-from mcp_gate.policy.tiers import tier_of
 
 ANYTHING = CommandPattern("*")
 UNREADABLE = "the arguments could not be judged"
@@ -84,34 +83,11 @@ def is_permitted(resource: Resource, policy: Policy, mode: str = "full_pipeline"
 
     The arguments of `resource` do not matter.
     """
-    if resource.server and not all(one.permits for one in verdicts(policy, full_name(resource), mode, nodes)):
+    nature = nature_of(resource, policy)
+    if resource.server and not all(one.permits for one in verdicts(policy, nature.full_name, mode, nodes)):
         return False
-    facts = policy.facts(full_name(resource))
-    kind = kind_of(resource, facts)[0] or kinds.recognised(resource.tool, tuple(sorted(resource.parameters)))
-    for rule in policy.about(resource.name, full_name(resource)):
-        whole = all(part.command.is_any for part in rule.arguments if not part.name) and not any(
-            part.name for part in rule.arguments
-        )
-        if rule.effect is Effect.DENY and whole and rule.kind in (None, kind):
-            evidence = Evidence(Request(Subject(""), "", resource, Context()), kind, "")
-            if evidence.speaks(rule, tier_of(resource, kind, facts)[0]):
-                return False
-    return True
-
-
-def full_name(resource: Resource) -> str:
-    """`server__tool`, as rules write it, whatever the gate calls the tool."""
-    if not resource.server:
-        return resource.name
-    tool = "".join(character if character in NAME_CHARACTERS else "_" for character in resource.tool)
-    return f"{resource.server}__{tool}"
-
-
-def kind_of(resource: Resource, facts: tuple[ToolFacts, ...]) -> tuple[Kind | None, str]:
-    """The kind and subject that servers.toml, or else the policy files give a tool."""
-    kind = resource.kind or next((one.kind for one in facts if one.kind is not None and one.counts), None)
-    subject = resource.subject or next((one.subject for one in facts if one.subject and one.counts), "")
-    return kind, subject
+    rules = rules_for(resource, nature, policy)
+    return not any(rule.effect is Effect.DENY and rule.is_whole for rule in rules)
 
 
 class _Judge:
@@ -119,15 +95,10 @@ class _Judge:
 
     def __init__(self, request: Request, policy: Policy) -> None:
         self.request, self.policy, self.resource = request, policy, request.resource
-        self.name = full_name(self.resource)
-        self.facts = policy.facts(self.name)
-        kind, subject = kind_of(self.resource, self.facts)
-        self.evidence = Evidence(request, kind, subject)
-        self.tier, self.tier_where, self.tier_why = tier_of(self.resource, self.evidence.kind, self.facts)
+        self.nature = nature_of(self.resource, policy)
+        self.evidence = Evidence(request, self.nature)
+        self.tier, self.cost = self.nature.tier, self.nature.cost
         self.uncovered = ""  # why the shell allow rules do not allow a line
-        self.cost = self.resource.cost
-        if self.cost is None:
-            self.cost = next((one.cost for one in self.facts if one.cost is not None), None)
 
     def decide(self) -> Decision:
         """The steps of the module's table."""
@@ -141,7 +112,7 @@ class _Judge:
     def _verdicts(self) -> tuple[Verdict, ...]:
         if not self.resource.server:  # the gate's own tools
             return ()
-        return verdicts(self.policy, self.name, self.request.context.mode, self.request.subject.nodes)
+        return verdicts(self.policy, self.nature.full_name, self.request.context.mode, self.request.subject.nodes)
 
     def _decide(self, said: tuple[Verdict, ...], spoken: tuple[tuple[Rule, Match], ...]) -> Decision:
         blocking = tuple(Reason("chain", "", one.where, one.why) for one in said if not one.permits)
@@ -157,9 +128,7 @@ class _Judge:
         """
         found: list[tuple[Rule, Match]] = []
         shell: list[Rule] = []
-        for rule in self.policy.about(self.resource.name, self.name):
-            if not self.evidence.speaks(rule, self.tier):
-                continue
+        for rule in rules_for(self.resource, self.nature, self.policy):
             match = self.evidence.match(rule)
             if match is Match.NO:
                 continue
@@ -281,8 +250,8 @@ class _Judge:
         return (Obligation(Scope.CALL, self.cost),)
 
     def _tier(self, why: str) -> Reason:
-        because = f" ({self.tier_why})" if self.tier_why else ""
-        return Reason("tier", "", self.tier_where, f"tier {self.tier}{because}: {why}")
+        because = f" ({self.nature.tier_why})" if self.nature.tier_why else ""
+        return Reason("tier", "", self.nature.tier_where, f"tier {self.tier}{because}: {why}")
 
     def _approval(self, why: str) -> Reason:
         return Reason("approval", "", f"servers.{self.resource.server}.approval", why)

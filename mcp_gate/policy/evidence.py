@@ -19,12 +19,12 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
-from mcp_gate.model import Effect, Kind, Request, Tier
+from mcp_gate.model import Effect, Kind, Request
 from mcp_gate.policy import kinds
+from mcp_gate.policy.nature import Nature
 from mcp_gate.policy.paths import path_matches, read_path
-from mcp_gate.policy.rules import DOMAIN, EDITS, READS, ArgumentPattern, Rule
+from mcp_gate.policy.rules import DOMAIN, ArgumentPattern, Rule
 from mcp_gate.policy.shell.analysis import Analysis, analyse
-from mcp_gate.policy.shell.judge import matches, may_match
 from mcp_gate.policy.urls import domain_matches, read_url, url_matches
 
 MOST_TEXTS = 1_000
@@ -40,26 +40,16 @@ class Match(IntEnum):
 
 
 class Evidence:
-    """The arguments of one call, as rules see them. `kind` and `subject` are what was declared of the tool."""
+    """The arguments of one call, as rules see them."""
 
-    def __init__(self, request: Request, kind: Kind | None, subject: str) -> None:
-        self._resource, self._place = request.resource, request.context.place
-        self.declared, self._subject = kind, subject
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        resource = self._resource
-        return (*resource.arguments, *sorted(resource.parameters - resource.arguments.keys()))
-
-    @cached_property
-    def kind(self) -> Kind | None:
-        """What the tool is: declared, or else told from its names."""
-        return self.declared or kinds.recognised(self._resource.tool, self._names)
+    def __init__(self, request: Request, nature: Nature) -> None:
+        self._resource, self._place, self._nature = request.resource, request.context.place, nature
+        self.kind = nature.kind
 
     @cached_property
     def subjects(self) -> tuple[str, ...]:
         """The arguments that a rule's parentheses speak of."""
-        return kinds.subjects(self.kind, self._names, self._subject)
+        return kinds.subjects(self.kind, self._nature.arguments, self._nature.subject)
 
     # shell lines
 
@@ -90,19 +80,6 @@ class Evidence:
 
     # rules
 
-    def speaks(self, rule: Rule, tier: Tier) -> bool:
-        """Whether a rule over a kind speaks of this tool at all; one over names has been asked before."""
-        if not rule.word:
-            return True
-        allows = rule.effect is Effect.ALLOW
-        if (self.declared if allows else self.kind) is not rule.kind:
-            return False
-        resource = self._resource
-        only_reads = tier is Tier.SAFE or (resource.read_only and resource.trusts_hints)
-        if rule.word in READS:
-            return only_reads or not allows
-        return not (rule.word in EDITS and only_reads and not allows)
-
     def match(self, rule: Rule) -> Match:
         """Whether the argument part of a rule that speaks of the tool fits. A shell part of an allow rule is left out:
         `decide` asks all such rules together.
@@ -126,9 +103,13 @@ class Evidence:
 
     def _fits(self, pattern: ArgumentPattern, effect: Effect) -> Match:
         if self.is_shell_part(pattern):
-            if any(matches(pattern.command, analysis) for analysis in self.analyses):
-                return Match.YES
-            return Match.MAYBE if any(may_match(pattern.command, one) for one in self.analyses) else Match.NO
+            unsure = Match.NO
+            for analysis in self.analyses:
+                if pattern.command.covers(analysis.texts):
+                    return Match.YES
+                if analysis.open_texts and pattern.command.may_cover(analysis.open_texts):
+                    unsure = Match.MAYBE
+            return unsure
         if pattern.name:
             return self._named(pattern.name, pattern, effect)
         allows = effect is Effect.ALLOW
@@ -143,7 +124,7 @@ class Evidence:
         if name not in self._resource.arguments:
             return Match.NO
         value = self._resource.arguments[name]
-        kind = kinds.kind_of_argument(name, self.kind, self._subject)
+        kind = kinds.kind_of_argument(name, self.kind, self._nature.subject)
         is_uri = kinds.plain(name) in kinds.URI_ARGUMENTS
         if pattern.text.startswith(DOMAIN):
             return _yes(domain_matches(pattern.text.removeprefix(DOMAIN), read_url(value), effect))

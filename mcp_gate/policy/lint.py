@@ -11,12 +11,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mcp_gate.model import Effect, Kind, Request, Resource, Subject
-from mcp_gate.policy.decide import full_name, kind_of
-from mcp_gate.policy.evidence import Evidence
+from mcp_gate.model import Effect, Kind, Resource
+from mcp_gate.policy.nature import full_name, nature_of, rules_for
 from mcp_gate.policy.policy import RANK, Policy
 from mcp_gate.policy.rules import Rule
-from mcp_gate.policy.tiers import tier_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +51,7 @@ def _tools_of(rule: Rule, policy: Policy, tools: Sequence[Resource]) -> dict[str
 
 
 def _speaks(rule: Rule, policy: Policy, tool: Resource) -> bool:
-    name = full_name(tool)
-    if rule not in policy.about(tool.name, name):
-        return False
-    facts = policy.facts(name)
-    kind, subject = kind_of(tool, facts)
-    evidence = Evidence(Request(Subject(""), "", tool), kind, subject)
-    if not evidence.speaks(rule, tier_of(tool, evidence.kind, facts)[0]):
+    if rule not in rules_for(tool, nature_of(tool, policy), policy):
         return False
     return all(not part.name or part.name in tool.parameters for part in rule.arguments)
 
@@ -95,9 +87,8 @@ def _twice(rule: Rule, policy: Policy) -> Finding | None:
 
 def _unreachable(rule: Rule, policy: Policy, spoken: Mapping[str, Mapping[str, Resource]]) -> Finding | None:
     for other in policy.rules:
-        whole = all(not part.name and part.command.is_any for part in other.arguments)
         wider = spoken[rule.where].keys() <= spoken[other.where].keys()
-        if other is not rule and whole and wider and _goes_before(other, rule):
+        if other is not rule and other.is_whole and wider and _goes_before(other, rule):
             why = f"`{other.pattern}` ({other.where}) says {other.effect} for every tool that it speaks of"
             return Finding("unreachable", rule, why)
     return None

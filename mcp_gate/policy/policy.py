@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from mcp_gate.globs import star_match
 from mcp_gate.model import Effect, Kind, Source, Tier
-from mcp_gate.policy.rules import Rule
+from mcp_gate.policy.rules import EDITS, READS, Rule
 from mcp_gate.policy.shell.patterns import CommandPattern
 
 RANK = {source: rank for rank, source in enumerate(Source)}
@@ -83,19 +83,26 @@ class Policy:
     nodes: tuple[NodeScope, ...] = ()
     tools: tuple[ToolFacts, ...] = ()
     read_only: tuple[ReadOnly, ...] = ()
-    _named: dict[tuple[str, str], tuple[Rule, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _about: dict[tuple[object, ...], tuple[Rule, ...]] = field(default_factory=dict, compare=False, repr=False)
     _said: dict[str, tuple[ToolFacts, ...]] = field(default_factory=dict, compare=False, repr=False)
 
-    def about(self, name: str, full_name: str) -> tuple[Rule, ...]:
-        """The rules that may speak of a tool, highest source first: those over its name, and all over kinds.
+    def about(
+        self, name: str, full_name: str, kind: Kind | None, declared: Kind | None, only_reads: bool
+    ) -> tuple[Rule, ...]:
+        """The rules that speak of a tool, highest source first.
 
-        `name` is the gate's, `full_name` is `server__tool`; an allow rule must match the latter.
+        `name` is the gate's, `full_name` is `server__tool`; an allow rule must match the latter. `kind` is what the
+        tool seems to be; an allow rule over a kind wants it `declared`.
         """
-        key = (name, full_name)
-        if key not in self._named:
-            found = [rule for rule in self.rules if rule.word or _names(rule, name, full_name)]
-            self._named[key] = tuple(sorted(found, key=lambda rule: RANK[rule.source]))
-        return self._named[key]
+        key = (name, full_name, kind, declared, only_reads)
+        if key not in self._about:
+            found = [
+                rule
+                for rule in self.rules
+                if (_speaks(rule, kind, declared, only_reads) if rule.word else _names(rule, name, full_name))
+            ]
+            self._about[key] = tuple(sorted(found, key=lambda rule: RANK[rule.source]))
+        return self._about[key]
 
     def facts(self, full_name: str) -> tuple[ToolFacts, ...]:
         """What is said of a tool, highest source first."""
@@ -107,3 +114,14 @@ class Policy:
 
 def _names(rule: Rule, name: str, full_name: str) -> bool:
     return rule.names(full_name) or (rule.effect is not Effect.ALLOW and rule.names(name))
+
+
+def _speaks(rule: Rule, kind: Kind | None, declared: Kind | None, only_reads: bool) -> bool:
+    """Whether a rule over a kind speaks of a tool: of reading, allow only what is known to do no more; of editing, all
+    but what is known to only read."""
+    allows = rule.effect is Effect.ALLOW
+    if (declared if allows else kind) is not rule.kind:
+        return False
+    if rule.word in READS:
+        return only_reads or not allows
+    return not (rule.word in EDITS and only_reads and not allows)

@@ -60,14 +60,15 @@ class Rule:
     source: Source
     where: str
     word: str = field(default="", compare=False)
+    kind: Kind | None = field(default=None, compare=False)
     name: Glob = field(default_factory=lambda: Glob(""), compare=False)
     arguments: tuple[ArgumentPattern, ...] = field(default=(), compare=False)
     counts: bool = True
 
     @property
-    def kind(self) -> Kind | None:
-        """The kind of tools that the rule speaks of, None for a rule over names."""
-        return KINDS.get(self.word)
+    def is_whole(self) -> bool:
+        """Whether it speaks of every call of its tools."""
+        return all(not part.name and part.command.is_any for part in self.arguments)
 
     def names(self, name: str) -> bool:
         """Whether a rule over names speaks of the tool `name` (`server__tool`); upper and lower case differ."""
@@ -84,7 +85,7 @@ def parse_rule(text: str, effect: Effect, source: Source, where: str, *, counts:
         _check_name(text, head)
     arguments = tuple(_arguments(text, len(head) + 2, body)) if bracket else ()
     name = Glob("*" if word else _without_prefix(head))
-    rule = Rule(effect, text, source, where, word, name, arguments, counts)
+    rule = Rule(effect, text, source, where, word, KINDS.get(word), name, arguments, counts)
     for argument in arguments:
         if why := _pattern_problem(rule, argument):
             raise RuleSyntaxError(text, text.find(argument.text, len(head)) + 1, why)

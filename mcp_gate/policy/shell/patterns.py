@@ -61,9 +61,9 @@ class CommandPattern:
     def _operators(self) -> tuple[str, ...]:
         return tuple(word for word in self.text.split() if word in CONTROL or OPERATOR.fullmatch(word))
 
-    @property
-    def name(self) -> str:
-        """The literal first word, empty where it holds a star: to find patterns for a command quickly."""
+    @cached_property
+    def _name(self) -> str:
+        """The first word if no star is in it, else empty: to tell quickly that a command is another."""
         words = self._words[0]
         return "" if not words or "*" in words[0] else words[0]
 
@@ -92,6 +92,8 @@ class CommandPattern:
 
     def allows(self, slots: tuple[Slot, ...], writes: tuple[Write, ...]) -> bool:
         """Whether an allow rule covers these words and redirections, all of them."""
+        if self._name and (not slots or slots[0].argument.written != self._name):
+            return False
         words, spelled = self._words
         if len(spelled) > len(writes) or (not words and slots):
             return False
