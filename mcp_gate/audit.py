@@ -2,11 +2,13 @@
 
 | event | written | members besides `time`, `session`, `id`, `event` |
 | --- | --- | --- |
-| `decision` | before anything is asked or forwarded | `tool`, `server`, `arguments`, `masked`, `effect`, `reasons` |
+| `decision` | before anything is asked or forwarded | the call, `masked`, `effect`, `tier`, `chain`, `reasons` |
 | `approval` | when a question has been settled, or was not answered | `verdict`, `by`, `why` |
 | `outcome` | when the call is over | `tool`, `status`, `ms`, `why` |
 
 A status is ok, error (the server's own), denied, invalid (arguments), unavailable, unknown, refused or cancelled.
+
+A call is `node`, `tool`, `server` and `arguments`; `chain` says of each policy of the chain whether it permits.
 
 `masked` names the arguments whose values are not kept, as dotted paths. Lines are written by one system call each to a
 descriptor in append mode, so that several gates can share a file. A record that a full disk cut short keeps a line of
@@ -148,6 +150,8 @@ class AuditLog:
             arguments=arguments,
             masked=masked,
             effect=decision.effect,
+            tier=decision.tier,
+            chain=dict(decision.verdicts),
             reasons=[{"source": r.source, "rule": r.rule, "where": r.where, "why": r.why} for r in decision.reasons],
         )
 

@@ -179,13 +179,17 @@ class Obligation:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The one answer to a `Request`. `obligations` is empty unless `effect` is ask; `spends` is what an allow costs."""
+    """The one answer to a `Request`. `obligations` is empty unless `effect` is ask; `spends` is what an allow costs.
+
+    `verdicts` are what each policy of the chain and each allowlist of the node said: (its name, whether it permits).
+    """
 
     effect: Effect
     reasons: tuple[Reason, ...]
     obligations: tuple[Obligation, ...] = ()
     tier: Tier = Tier.STANDARD
     spends: float = 0.0
+    verdicts: tuple[tuple[str, bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def request(**arguments: Any) -> Request:
     return Request(Subject("session-1", "analyst"), "tools/call", Resource("s__t", "s", "t", arguments))
 
 
-DENY = Decision(Effect.DENY, (Reason("cli", "s__*", "--deny", "denies this tool"),))
+DENY = Decision(Effect.DENY, (Reason("cli", "s__*", "--deny", "denies this tool"),), verdicts=(("dry", True),))
 
 
 def test_a_call_leaves_one_line_for_each_event(log: AuditLog) -> None:
@@ -101,6 +101,8 @@ def test_a_call_leaves_one_line_for_each_event(log: AuditLog) -> None:
         "arguments": {"text": "grüße\n", "token": "***"},
         "masked": ["token"],
         "effect": "deny",
+        "tier": "standard",
+        "chain": {"dry": True},
         "reasons": [{"source": "cli", "rule": "s__*", "where": "--deny", "why": "denies this tool"}],
     }
     assert (approval["event"], approval["verdict"], approval["by"]) == ("approval", "allow", "elicitation")

@@ -1,7 +1,7 @@
-"""Every row of the policy's design and of the tables in `policy/`: a call, the rules in force, the effect and the reasons.
+"""Every row of the policy's design and of the tables in `policy/`: a call, the rules in force, effect and reasons.
 
 Rules are written `source effect pattern`; `project?` is a project that its user has not trusted. A reason is written as
-a part of its text; `2 denies this call` is `rule ‹pattern of line 2› (source, place) denies this call`, in full.
+a part of its text; `2 denies this call` is `rule PATTERN-OF-LINE-2 (SOURCE, PLACE) denies this call`, in full.
 """
 
 from collections.abc import Mapping, Sequence
@@ -448,7 +448,11 @@ ADDED: list[tuple[Request, str, Effect]] = [
     (call("fs__read_file", {"path": KEYS, "url": "x"}, parameters=PATHS), "user deny Read(~/.ssh/**)", DENY),
     (call("fs__read_file", {"path": KEYS, "url": "x"}, parameters=PATHS), "user deny fs__*(~/.ssh/**)", DENY),
     (call("fs__exec_file", {"path": KEYS, "command": "x"}, parameters=PATHS), "user deny Read(~/.ssh/**)", DENY),
-    (call("run__get", {"url": "https://x.org", "cmd": "x"}, parameters=URLS), "user deny WebFetch(domain:x.org)", DENY),
+    (
+        call("web__run_get", {"url": "https://x.org", "cmd": "x"}, parameters=URLS),
+        "user deny WebFetch(domain:x.org)",
+        DENY,
+    ),
     (call("db__query", {"sql": "drop t", "url": "x"}), "user deny db__query(drop *)", DENY),
     # an argument that the schema does not have, in the place of the one that the tool takes
     (
@@ -622,38 +626,110 @@ TierRow = tuple[Request, Sequence[ToolFacts], Tier, Effect, str]
 SAFE, STANDARD, WRITE, EXPENSIVE = Tier.SAFE, Tier.STANDARD, Tier.WRITE, Tier.EXPENSIVE
 TIERS: list[TierRow] = [
     # servers.toml first
-    (call("x__y", tier=SAFE), [facts(Tier.DANGEROUS, "managed")], SAFE, ALLOW, f"tier safe: it can do no harm, so no approval is needed (tier, {OWN_TIER})"),
+    (
+        call("x__y", tier=SAFE),
+        [facts(Tier.DANGEROUS, "managed")],
+        SAFE,
+        ALLOW,
+        f"tier safe: it can do no harm, so no approval is needed (tier, {OWN_TIER})",
+    ),
     (call("x__y", tier=SAFE), [facts(Tier.DANGEROUS, "project?")], SAFE, ALLOW, f"(tier, {OWN_TIER})"),
     (call("x__y", tier=SAFE, destructive=True), [], SAFE, ALLOW, f"(tier, {OWN_TIER})"),
-    (run("make", tier=WRITE), [], WRITE, ASK, "tier write: it changes data, so each call needs an approval (tier, servers.shell.tools.run.tier)"),
+    (
+        run("make", tier=WRITE),
+        [],
+        WRITE,
+        ASK,
+        "tier write: it changes data, so each call needs an approval (tier, servers.shell.tools.run.tier)",
+    ),
     # policy files: the highest source, the strictest entry in it
-    (call("x__y"), [facts(WRITE, "user")], WRITE, ASK, "tier write: it changes data, so each call needs an approval (tier, f: tools[0])"),
+    (
+        call("x__y"),
+        [facts(WRITE, "user")],
+        WRITE,
+        ASK,
+        "tier write: it changes data, so each call needs an approval (tier, f: tools[0])",
+    ),
     (call("x__y"), [facts(WRITE, "user"), facts(SAFE, "user", place="f: tools[1]")], WRITE, ASK, "(tier, f: tools[0])"),
-    (call("x__y"), [facts(EXPENSIVE, "user"), facts(WRITE, "user", place="f: tools[1]")], WRITE, ASK, "(tier, f: tools[1])"),
-    (call("x__y"), [facts(Tier.DANGEROUS, "user"), facts(SAFE, "local", place="g: tools[0]")], SAFE, ALLOW, "(tier, g: tools[0])"),
-    (call("x__y"), [ToolFacts("x__*", cost=1, source=Source.CLI), facts(SAFE, "user")], SAFE, ALLOW, "(tier, f: tools[0])"),
+    (
+        call("x__y"),
+        [facts(EXPENSIVE, "user"), facts(WRITE, "user", place="f: tools[1]")],
+        WRITE,
+        ASK,
+        "(tier, f: tools[1])",
+    ),
+    (
+        call("x__y"),
+        [facts(Tier.DANGEROUS, "user"), facts(SAFE, "local", place="g: tools[0]")],
+        SAFE,
+        ALLOW,
+        "(tier, g: tools[0])",
+    ),
+    (
+        call("x__y"),
+        [ToolFacts("x__*", cost=1, source=Source.CLI), facts(SAFE, "user")],
+        SAFE,
+        ALLOW,
+        "(tier, f: tools[0])",
+    ),
     # a project that is not trusted only tightens
     (call("x__y"), [facts(SAFE, "project?")], STANDARD, ASK, PER_SESSION),
     (call("x__y"), [facts(WRITE, "project?")], WRITE, ASK, "(tier, f: tools[0])"),
-    (call("x__y"), [facts(SAFE, "local"), facts(WRITE, "project?", place="p: tools[0]")], WRITE, ASK, "(tier, p: tools[0])"),
-    (call("x__y"), [facts(WRITE, "user"), facts(SAFE, "project?", place="p: tools[0]")], WRITE, ASK, "(tier, f: tools[0])"),
+    (
+        call("x__y"),
+        [facts(SAFE, "local"), facts(WRITE, "project?", place="p: tools[0]")],
+        WRITE,
+        ASK,
+        "(tier, p: tools[0])",
+    ),
+    (
+        call("x__y"),
+        [facts(WRITE, "user"), facts(SAFE, "project?", place="p: tools[0]")],
+        WRITE,
+        ASK,
+        "(tier, f: tools[0])",
+    ),
     # what it is
     (run("make"), [], Tier.DANGEROUS, ASK, f"{DANGEROUS}; not read-only: no allow rule covers `make` (tier)"),
     (call("x__run", {"command": "make"}), [], Tier.DANGEROUS, ASK, DANGEROUS),
     (run("make", read_only=True, trusts_hints=True), [], Tier.DANGEROUS, ASK, DANGEROUS),
     (call("x__run", {"command": "make"}), [facts(SAFE, "user")], SAFE, ALLOW, "(tier, f: tools[0])"),
     # the server's hints
-    (call("x__y", read_only=True, trusts_hints=True), [], SAFE, ALLOW, "tier safe (its server, which is trusted, says so): it can do no harm, so no approval is needed (tier, servers.x.trust_annotations)"),
+    (
+        call("x__y", read_only=True, trusts_hints=True),
+        [],
+        SAFE,
+        ALLOW,
+        "says so): it can do no harm, so no approval is needed (tier, servers.x.trust_annotations)",
+    ),
     (call("x__y", read_only=True), [], STANDARD, ASK, PER_SESSION),
     (call("x__y", trusts_hints=True), [], STANDARD, ASK, PER_SESSION),
     (call("x__y", read_only=True, trusts_hints=True), [facts(WRITE, "default")], WRITE, ASK, "(tier, f: tools[0])"),
-    (call("x__y", destructive=True), [], WRITE, ASK, "tier write (its server says that it is destructive): it changes data, so each call needs an approval (tier)"),
-    (call("x__y", destructive=True, read_only=True, trusts_hints=True), [], WRITE, ASK, "its server says that it is destructive"),
+    (
+        call("x__y", destructive=True),
+        [],
+        WRITE,
+        ASK,
+        "tier write (its server says that it is destructive): it changes data, so each call needs an approval (tier)",
+    ),
+    (
+        call("x__y", destructive=True, read_only=True, trusts_hints=True),
+        [],
+        WRITE,
+        ASK,
+        "its server says that it is destructive",
+    ),
     (call("x__y", destructive=True), [facts(SAFE, "user")], WRITE, ASK, "its server says that it is destructive"),
     (call("x__y", destructive=True), [facts(EXPENSIVE, "user")], WRITE, ASK, "its server says that it is destructive"),
-    (call("x__y", destructive=True), [facts(Tier.DANGEROUS, "user")], Tier.DANGEROUS, ASK, "tier dangerous: it can do lasting harm"),
+    (
+        call("x__y", destructive=True),
+        [facts(Tier.DANGEROUS, "user")],
+        Tier.DANGEROUS,
+        ASK,
+        "tier dangerous: it can do lasting harm",
+    ),
     (call("x__y"), [], STANDARD, ASK, f"server `x` {PER_SESSION} (approval, servers.x.approval)"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("request_", "tools", "tier", "effect", "reason"), TIERS)
@@ -722,7 +798,12 @@ def budget(dollars: float) -> Context:
 
 APPROVALS: list[ContextRow] = [
     (call("x__y"), ASK, ONCE, f"server `x` {PER_SESSION} (approval, servers.x.approval)"),
-    (call("x__y", context=APPROVED), ALLOW, (), "server `x` was approved for this session (approval, servers.x.approval)"),
+    (
+        call("x__y", context=APPROVED),
+        ALLOW,
+        (),
+        "server `x` was approved for this session (approval, servers.x.approval)",
+    ),
     (call("x__y", approval="auto"), ALLOW, (), "calls to server `x` need no approval (approval, servers.x.approval)"),
     (call("x__y", approval="call", context=APPROVED), ASK, BY_CALL, "each call to server `x` needs an approval"),
     # nobody is there to ask: standard tools alone
@@ -731,19 +812,54 @@ APPROVALS: list[ContextRow] = [
     (call("x__y", tier=SAFE, context=UNATTENDED), ALLOW, (), "tier safe"),
     (call("x__y", tier=WRITE, context=UNATTENDED), ASK, BY_CALL, "tier write: it changes data"),
     (call("x__y", tier=Tier.DANGEROUS, context=UNATTENDED), ASK, BY_CALL, "tier dangerous: it can do lasting harm"),
-    (call("x__y", tier=EXPENSIVE, context=UNATTENDED), ASK, BY_CALL, "tier expensive: a call costs money, so each call needs an approval"),
+    (
+        call("x__y", tier=EXPENSIVE, context=UNATTENDED),
+        ASK,
+        BY_CALL,
+        "tier expensive: a call costs money, so each call needs an approval",
+    ),
     (run("make", context=UNATTENDED), ASK, BY_CALL, DANGEROUS),
     (call("x__y", destructive=True, context=UNATTENDED), ASK, BY_CALL, "tier write"),
     (call("x__y", tier=WRITE, approval="auto", context=APPROVED), ASK, BY_CALL, "tier write"),
     # the budget: expensive tools alone
-    (call("x__y", tier=EXPENSIVE, cost=0.5), ASK, (Obligation(Scope.CALL, 0.5),), "tier expensive: a call costs $0.50, so each call"),
-    (call("x__y", tier=EXPENSIVE, cost=0.5, context=budget(2)), ALLOW, (), "a call costs $0.50, and $2.00 of the session's budget are left"),
-    (call("x__y", tier=EXPENSIVE, cost=0.5, context=budget(0.5)), ALLOW, (), "a call costs $0.50, and $0.50 of the session's budget are left"),
-    (call("x__y", tier=EXPENSIVE, cost=0.5, context=budget(0.25)), ASK, (Obligation(Scope.CALL, 0.5),), "a call costs $0.50, and only $0.25 of the session's budget are left, so each call"),
-    (call("x__y", tier=EXPENSIVE, context=budget(9)), ASK, BY_CALL, "a call costs money, and only $9.00 of the session's budget are left"),
+    (
+        call("x__y", tier=EXPENSIVE, cost=0.5),
+        ASK,
+        (Obligation(Scope.CALL, 0.5),),
+        "tier expensive: a call costs $0.50, so each call",
+    ),
+    (
+        call("x__y", tier=EXPENSIVE, cost=0.5, context=budget(2)),
+        ALLOW,
+        (),
+        "a call costs $0.50, and $2.00 of the session's budget are left",
+    ),
+    (
+        call("x__y", tier=EXPENSIVE, cost=0.5, context=budget(0.5)),
+        ALLOW,
+        (),
+        "a call costs $0.50, and $0.50 of the session's budget are left",
+    ),
+    (
+        call("x__y", tier=EXPENSIVE, cost=0.5, context=budget(0.25)),
+        ASK,
+        (Obligation(Scope.CALL, 0.5),),
+        "a call costs $0.50, and only $0.25 of the session's budget are left, so",
+    ),
+    (
+        call("x__y", tier=EXPENSIVE, context=budget(9)),
+        ASK,
+        BY_CALL,
+        "a call costs money, and only $9.00 of the session's budget are left",
+    ),
     (call("x__y", tier=WRITE, cost=0.5, context=budget(9)), ASK, (Obligation(Scope.CALL, 0.5),), "tier write"),
-    (call("x__y", tier=Tier.DANGEROUS, cost=0.5, context=budget(9)), ASK, (Obligation(Scope.CALL, 0.5),), "tier dangerous"),
-]  # fmt: skip
+    (
+        call("x__y", tier=Tier.DANGEROUS, cost=0.5, context=budget(9)),
+        ASK,
+        (Obligation(Scope.CALL, 0.5),),
+        "tier dangerous",
+    ),
+]
 
 
 @pytest.mark.parametrize(("request_", "effect", "obligations", "reason"), APPROVALS)

@@ -223,7 +223,7 @@ def quotable(tokens: Sequence[str]) -> list[int]:
 def spaced(data: st.DataObject, tokens: Sequence[str]) -> str:
     """The words of a line with other blanks between them, before and after."""
     gaps = data.draw(st.lists(blanks, min_size=len(tokens), max_size=len(tokens)))
-    ends = data.draw(st.tuples(*[st.sampled_from(("", " ", "\t"))] * 2))
+    ends = [data.draw(st.sampled_from(("", " ", "\t"))) for _ in "ab"]
     between = "".join(gap + token for gap, token in zip(gaps, tokens, strict=True))[len(gaps[0]) :]
     return ends[0] + between + ends[1]
 

@@ -27,7 +27,7 @@ chooses the whole of the other one, and could name its tool so that a rule meant
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from mcp_gate.model import Decision, Effect, Kind, Obligation, Reason, Request, Resource, Scope, Tier
+from mcp_gate.model import Decision, Effect, Obligation, Reason, Request, Resource, Scope, Tier
 from mcp_gate.policy.chain import Verdict, verdicts
 from mcp_gate.policy.evidence import Evidence, Match
 from mcp_gate.policy.nature import nature_of, rules_for
@@ -116,9 +116,11 @@ class _Judge:
 
     def _decide(self, said: tuple[Verdict, ...], spoken: tuple[tuple[Rule, Match], ...]) -> Decision:
         blocking = tuple(Reason("chain", "", one.where, one.why) for one in said if not one.permits)
-        if blocking:
-            return Decision(Effect.DENY, blocking, tier=self.tier)
-        return replace(self._by_rules(spoken) or self._by_tier(), tier=self.tier)
+        decision = Decision(Effect.DENY, blocking) if blocking else self._by_rules(spoken) or self._by_tier()
+        waiting = tuple(_waiting(rule) for rule, _ in spoken if rule.effect is Effect.ALLOW and not rule.counts)
+        reasons = decision.reasons if blocking else decision.reasons + waiting
+        permits = tuple((one.policy, one.permits) for one in said)
+        return replace(decision, reasons=reasons, tier=self.tier, verdicts=permits)
 
     # rules
 
@@ -132,17 +134,19 @@ class _Judge:
             match = self.evidence.match(rule)
             if match is Match.NO:
                 continue
-            if rule.effect is Effect.ALLOW and self.evidence.kind is Kind.SHELL:
-                if rule.counts:
-                    shell.append(rule)
+            if rule.effect is Effect.ALLOW and self.nature.runs_lines:
+                shell.append(rule)
             else:
                 found.append((rule, match))
         asking = min((RANK[r.source] for r, _ in found if r.effect is Effect.ASK), default=len(RANK))
-        found += [(rule, Match.YES) for rule in self._covering([r for r in shell if RANK[r.source] < asking])]
+        able = self._covering([r for r in shell if r.counts and RANK[r.source] < asking])
+        if waiting := [rule for rule in shell if not rule.counts]:
+            able += [rule for rule in self._covering(shell, keep=False) if rule in waiting]
+        found += [(rule, Match.YES) for rule in able]
         return tuple(sorted(found, key=lambda pair: RANK[pair[0].source]))
 
-    def _covering(self, rules: list[Rule]) -> list[Rule]:
-        """The allow rules that together allow every line of the call; none where they do not."""
+    def _covering(self, rules: list[Rule], *, keep: bool = True) -> list[Rule]:
+        """The allow rules that together allow every line of the call; none where they do not, and why is kept."""
         if not rules or not self.evidence.is_line or not self.evidence.analyses:
             return []
         patterns = [self._shell_pattern(rule) for rule in rules]
@@ -150,7 +154,7 @@ class _Judge:
         for line, analysis in zip(self.evidence.lines, self.evidence.analyses, strict=True):
             why, numbers = uncovered(line, analysis, patterns)
             if why:
-                self.uncovered = why
+                self.uncovered = why if keep else self.uncovered
                 return []
             used.update(numbers)
         return [rules[number] for number in sorted(used)]
@@ -164,16 +168,15 @@ class _Judge:
         deciding = _deciding(effective)
         if not deciding:
             return None
-        effect = deciding[0][0].effect
-        certain = deciding[0][1] is Match.YES
+        effect, certain = deciding[0][0].effect, deciding[0][1] is Match.YES
+        if effect is Effect.ALLOW and self.nature.runs_lines:  # by all of them together
+            deciding = [pair for pair in effective if pair[0].effect is Effect.ALLOW]
         if effect is Effect.DENY and not certain:
             effect = Effect.ASK
         reasons = [_spoken(rule, match) for rule, match in deciding]
         by = deciding[0][0]
-        reasons += [_overruled(rule, by, certain) for rule, match in spoken if (rule, match) not in deciding]
-        if effect is Effect.ALLOW:
-            return Decision(effect, tuple(reasons))
-        if self.uncovered:
+        reasons += [_overruled(rule, by, certain) for rule, match in effective if (rule, match) not in deciding]
+        if effect is not Effect.ALLOW and self.uncovered:
             reasons.append(Reason("shell", "", "", self.uncovered))
         return Decision(effect, tuple(reasons), self._per_call() if effect is Effect.ASK else ())
 
@@ -198,7 +201,7 @@ class _Judge:
     def _dangerous(self) -> Decision:
         """A shell tool: what only reads is allowed."""
         lists, why = self.policy.read_only, ""
-        if self.evidence.kind is Kind.SHELL and self.evidence.is_line and self.evidence.analyses:
+        if self.nature.runs_lines and self.evidence.is_line and self.evidence.analyses:
             used: set[int] = set()
             for line, analysis in zip(self.evidence.lines, self.evidence.analyses, strict=True):
                 why, numbers = uncovered(line, analysis, [one.command for one in lists])
@@ -275,12 +278,15 @@ def _spoken(rule: Rule, match: Match) -> Reason:
 
 
 def _overruled(rule: Rule, by: Rule, certain: bool) -> Reason:
-    if not rule.counts and rule.effect is Effect.ALLOW:
-        cause = "its file is not trusted: read it, then run `mcp-gate trust`"
-    elif by.effect is Effect.DENY:
+    if by.effect is Effect.DENY:
         cause = "a deny of any source wins" if certain else "a deny of any source may match"
     elif by.source is rule.source:
         cause = f"{by.effect} goes before {rule.effect} in one source"
     else:
         cause = f"source {by.source} goes before {rule.source}"
     return Reason(rule.source, rule.pattern, rule.where, f"would {rule.effect}, but {cause}")
+
+
+def _waiting(rule: Rule) -> Reason:
+    why = "would allow, but its file is not trusted: read it, then run `mcp-gate trust`"
+    return Reason(rule.source, rule.pattern, rule.where, why)

@@ -44,27 +44,38 @@ class Evidence:
 
     def __init__(self, request: Request, nature: Nature) -> None:
         self._resource, self._place, self._nature = request.resource, request.context.place, nature
-        self.kind = nature.kind
+        self._arguments = request.resource.arguments
+
+    def subjects(self, kind: Kind) -> tuple[str, ...]:
+        """The arguments of the call that a rule's parentheses speak of, for this kind of tool."""
+        if self._nature.subject:
+            return (self._nature.subject,) if self._nature.subject in self._arguments else ()
+        return kinds.fitting(kind, self._arguments)
 
     @cached_property
-    def subjects(self) -> tuple[str, ...]:
-        """The arguments that a rule's parentheses speak of."""
-        return kinds.subjects(self.kind, self._nature.arguments, self._nature.subject)
+    def is_told(self) -> bool:
+        """Whether it is certain which arguments are the subject, so that an allow rule can speak of them: they were
+        declared, or one of them is in the schema, if that is known."""
+        known, named = self._resource.parameters, self._every
+        return bool(named) and (bool(self._nature.subject) or not known or not known.isdisjoint(named))
+
+    @cached_property
+    def _every(self) -> tuple[str, ...]:
+        """All arguments of the call that may be the subject."""
+        every = (name for kind in self._nature.kinds or (Kind.PLAIN,) for name in self.subjects(kind))
+        return tuple(dict.fromkeys(every))
 
     # shell lines
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """The shell lines of the call, one at most but for a list of words, which servers join in two ways."""
-        if self.kind is not Kind.SHELL:
+        """The shell lines of the call: one for each argument that may be one, two for a list of words, which servers
+        join in two ways."""
+        if not self._nature.runs_lines:
             return ()
-        value = self._resource.arguments.get(self.subjects[0]) if self.subjects else None
-        if isinstance(value, str):
-            return (value,)
-        if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
-            quoted = shlex.join(value)
-            return (quoted,) if OPERATORS.isdisjoint("".join(value)) else (quoted, " ".join(value))
-        return tuple(_texts(value if value is not None else dict(self._resource.arguments)))
+        names = self.subjects(Kind.SHELL)
+        values = [self._arguments[name] for name in names] if names else [dict(self._arguments)]
+        return tuple(dict.fromkeys(line for value in values for line in _lines(value)))
 
     @cached_property
     def analyses(self) -> tuple[Analysis, ...]:
@@ -74,9 +85,9 @@ class Evidence:
 
     @cached_property
     def is_line(self) -> bool:
-        """Whether the subject of the call is one line or a list of words, so that an allow rule can speak of it."""
-        value = self._resource.arguments.get(self.subjects[0]) if self.subjects else None
-        return isinstance(value, str) or (isinstance(value, list) and all(isinstance(word, str) for word in value))
+        """Whether what is run is a line or a list of words, so that an allow rule can speak of it."""
+        values = [self._arguments[name] for name in self.subjects(Kind.SHELL)]
+        return self.is_told and bool(values) and all(isinstance(value, str) or _is_words(value) for value in values)
 
     # rules
 
@@ -89,42 +100,54 @@ class Evidence:
         for pattern in rule.arguments:
             if allows and self.is_shell_part(pattern):
                 continue
-            fits = self._fits(pattern, rule.effect)
+            fits = self._fits(rule, pattern)
             if fits is Match.NO:
                 return Match.NO
             found = min(found, fits)
         return found
 
     def is_shell_part(self, pattern: ArgumentPattern) -> bool:
-        """Whether a pattern is over the shell line of the call."""
-        if self.kind is not Kind.SHELL:
-            return False
-        return not pattern.name or pattern.name in self.subjects
+        """Whether a pattern is over a shell line of the call."""
+        return self._nature.runs_lines and (not pattern.name or pattern.name in self.subjects(Kind.SHELL))
 
-    def _fits(self, pattern: ArgumentPattern, effect: Effect) -> Match:
-        if self.is_shell_part(pattern):
-            unsure = Match.NO
-            for analysis in self.analyses:
-                if pattern.command.covers(analysis.texts):
-                    return Match.YES
-                if analysis.open_texts and pattern.command.may_cover(analysis.open_texts):
-                    unsure = Match.MAYBE
-            return unsure
+    def _fits(self, rule: Rule, pattern: ArgumentPattern) -> Match:
         if pattern.name:
-            return self._named(pattern.name, pattern, effect)
-        allows = effect is Effect.ALLOW
-        present = [name for name in self.subjects if name in self._resource.arguments]
-        if not present:
-            texts = () if allows else _texts(dict(self._resource.arguments))
-            return Match.YES if any(pattern.glob.matches(text) for text in texts) else Match.NO
-        found = [self._named(name, pattern, effect) for name in present]
-        return min(found) if allows else max(found)
+            return (
+                self._shell(pattern) if self.is_shell_part(pattern) else self._named(pattern.name, pattern, rule.effect)
+            )
+        if rule.effect is Effect.ALLOW:
+            return self._every_subject(pattern)
+        found = Match.NO
+        for kind in (rule.kind,) if rule.kind is not None else self._nature.kinds or (Kind.PLAIN,):
+            if kind is Kind.SHELL:
+                found = max(found, self._shell(pattern))
+            else:
+                found = max([found, *(self._named(name, pattern, rule.effect) for name in self.subjects(kind))])
+        if rule.kind is None and found is Match.NO and not (self._nature.is_certain or self._nature.subject):
+            found = _yes(any(pattern.glob.matches(text) for text in _texts(dict(self._arguments))))
+        return found
+
+    def _every_subject(self, pattern: ArgumentPattern) -> Match:
+        """An allow rule must fit all arguments that may be the subject."""
+        if not self.is_told:
+            return Match.NO
+        return min(self._named(name, pattern, Effect.ALLOW) for name in self._every)
+
+    def _shell(self, pattern: ArgumentPattern) -> Match:
+        """Whether a deny or ask pattern fits a command of a line."""
+        unsure = Match.NO
+        for analysis in self.analyses:
+            if pattern.command.covers(analysis.texts):
+                return Match.YES
+            if analysis.open_texts and pattern.command.may_cover(analysis.open_texts):
+                unsure = Match.MAYBE
+        return unsure
 
     def _named(self, name: str, pattern: ArgumentPattern, effect: Effect) -> Match:
-        if name not in self._resource.arguments:
+        if name not in self._arguments:
             return Match.NO
-        value = self._resource.arguments[name]
-        kind = kinds.kind_of_argument(name, self.kind, self._nature.subject)
+        value = self._arguments[name]
+        kind = kinds.kind_of_argument(name, self._nature.declared, self._nature.subject)
         is_uri = kinds.plain(name) in kinds.URI_ARGUMENTS
         if pattern.text.startswith(DOMAIN):
             return _yes(domain_matches(pattern.text.removeprefix(DOMAIN), read_url(value), effect))
@@ -144,6 +167,20 @@ class Evidence:
 
 def _yes(fits: bool) -> Match:
     return Match.YES if fits else Match.NO
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value)
+
+
+def _lines(value: Any) -> Iterator[str]:
+    """The shell lines that a value may be."""
+    if _is_words(value):
+        yield shlex.join(value)
+        if not OPERATORS.isdisjoint("".join(value)):
+            yield " ".join(value)
+    else:
+        yield from _texts(value)
 
 
 def _text(value: Any) -> str:

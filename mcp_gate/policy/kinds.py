@@ -73,40 +73,31 @@ def plain(name: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def recognised(tool: str, names: tuple[str, ...]) -> Kind | None:
-    """The kind that a tool with arguments of these names has, as far as its names tell."""
+def recognised(tool: str, names: tuple[str, ...]) -> frozenset[Kind]:
+    """The kinds that a tool with arguments of these names may have, as far as names tell."""
     spelled = {plain(name) for name in names}
     words = {word.lower() for word in WORD.findall(tool)}
+    found = set()
     if words & SHELL_WORDS and not spelled.isdisjoint(SHELL_ARGUMENTS):
-        return Kind.SHELL
+        found.add(Kind.SHELL)
     if not spelled.isdisjoint(URL_ARGUMENTS):
-        return Kind.URL
+        found.add(Kind.URL)
     if words & PATH_WORDS and not spelled.isdisjoint(PATH_ARGUMENTS):
-        return Kind.PATH
-    return None
+        found.add(Kind.PATH)
+    return frozenset(found)
 
 
-def subjects(kind: Kind | None, names: Iterable[str], declared: str) -> tuple[str, ...]:
-    """The arguments that a rule's parentheses speak of: the declared one, else all whose names fit the kind.
-
-    Of a shell tool it is one: the first that there is.
-    """
-    if declared:
-        return (declared,)
-    if kind is None or kind is Kind.PLAIN:
-        return ()
-    order = OF_KIND[kind]
-    fitting = sorted((n for n in names if plain(n) in order), key=lambda name: order.index(plain(name)))
-    return tuple(fitting[:1] if kind is Kind.SHELL else fitting)
+def fitting(kind: Kind, names: Iterable[str]) -> tuple[str, ...]:
+    """The arguments whose names fit the kind; none fits plain text."""
+    order = OF_KIND.get(kind, ())
+    return tuple(name for name in names if plain(name) in order)
 
 
-def kind_of_argument(name: str, kind: Kind | None, subject: str) -> Kind:
-    """What a single argument is, for a rule that names it. `kind` and `subject` are the tool's."""
+def kind_of_argument(name: str, declared: Kind | None, subject: str) -> Kind:
+    """What a single argument is, by its name, unless it is the subject that was `declared`."""
+    if declared is not None and name == subject:
+        return declared
     spelled = plain(name)
-    if name == subject and kind is not None:
-        return kind
-    if kind is Kind.SHELL and not subject and spelled in SHELL_ARGUMENTS:
-        return Kind.SHELL
     if spelled in URL_ARGUMENTS:
         return Kind.URL
     return Kind.PATH if spelled in PATH_ARGUMENTS else Kind.PLAIN

@@ -87,19 +87,19 @@ class Policy:
     _said: dict[str, tuple[ToolFacts, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def about(
-        self, name: str, full_name: str, kind: Kind | None, declared: Kind | None, only_reads: bool
+        self, name: str, full_name: str, kinds: frozenset[Kind], declared: Kind | None, only_reads: bool
     ) -> tuple[Rule, ...]:
         """The rules that speak of a tool, highest source first.
 
-        `name` is the gate's, `full_name` is `server__tool`; an allow rule must match the latter. `kind` is what the
-        tool seems to be; an allow rule over a kind wants it `declared`.
+        `name` is the gate's, `full_name` is `server__tool`; an allow rule must match the latter. `kinds` is what the
+        tool may be; an allow rule over a kind wants it `declared`.
         """
-        key = (name, full_name, kind, declared, only_reads)
+        key = (name, full_name, kinds, declared, only_reads)
         if key not in self._about:
             found = [
                 rule
                 for rule in self.rules
-                if (_speaks(rule, kind, declared, only_reads) if rule.word else _names(rule, name, full_name))
+                if (_speaks(rule, kinds, declared, only_reads) if rule.word else _names(rule, name, full_name))
             ]
             self._about[key] = tuple(sorted(found, key=lambda rule: RANK[rule.source]))
         return self._about[key]
@@ -116,11 +116,11 @@ def _names(rule: Rule, name: str, full_name: str) -> bool:
     return rule.names(full_name) or (rule.effect is not Effect.ALLOW and rule.names(name))
 
 
-def _speaks(rule: Rule, kind: Kind | None, declared: Kind | None, only_reads: bool) -> bool:
+def _speaks(rule: Rule, kinds: frozenset[Kind], declared: Kind | None, only_reads: bool) -> bool:
     """Whether a rule over a kind speaks of a tool: of reading, allow only what is known to do no more; of editing, all
     but what is known to only read."""
     allows = rule.effect is Effect.ALLOW
-    if (declared if allows else kind) is not rule.kind:
+    if (declared is not rule.kind) if allows else (rule.kind not in kinds):
         return False
     if rule.word in READS:
         return only_reads or not allows

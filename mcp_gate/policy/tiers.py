@@ -14,7 +14,7 @@ counts where it is higher than what the others say.
 
 from collections.abc import Sequence
 
-from mcp_gate.model import Kind, Resource, Tier
+from mcp_gate.model import Resource, Tier
 from mcp_gate.policy.policy import ToolFacts
 
 ORDER = {
@@ -22,11 +22,11 @@ ORDER = {
 }
 
 
-def tier_of(resource: Resource, kind: Kind | None, facts: Sequence[ToolFacts]) -> tuple[Tier, str, str]:
+def tier_of(resource: Resource, runs_lines: bool, facts: Sequence[ToolFacts]) -> tuple[Tier, str, str]:
     """The tier, the place of the setting that says so, and why where it is none. `facts` are highest source first."""
     if resource.tier is not None:
         return resource.tier, f"servers.{resource.server}.tools.{resource.tool}.tier" if resource.server else "", ""
-    tier, where, why = _by_files(facts) or _by_nature(resource, kind)
+    tier, where, why = _by_files(facts) or _by_nature(resource, runs_lines)
     for one in facts:
         if one.tier is not None and not one.counts and ORDER[one.tier] > ORDER[tier]:
             tier, where, why = one.tier, one.where, ""
@@ -44,8 +44,8 @@ def _by_files(facts: Sequence[ToolFacts]) -> tuple[Tier, str, str] | None:
     return strictest.tier or Tier.SAFE, strictest.where, ""
 
 
-def _by_nature(resource: Resource, kind: Kind | None) -> tuple[Tier, str, str]:
-    if kind is Kind.SHELL:
+def _by_nature(resource: Resource, runs_lines: bool) -> tuple[Tier, str, str]:
+    if runs_lines:
         return Tier.DANGEROUS, "", "it runs shell lines"
     if resource.read_only and resource.trusts_hints:
         return Tier.SAFE, f"servers.{resource.server}.trust_annotations", "its server, which is trusted, says so"

@@ -11,6 +11,7 @@ ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?=)")
 DIGITS = re.compile(r"[0-9]*")
 REDIRECTS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">&", ">|", "<", ">")
 BASH_REDIRECTS = frozenset({"&>>", "&>", "<<<"})
+JOINERS = frozenset({"&&", "||", ";", "&", "|", "|&"})
 REGEX_BREAKS = frozenset(" \t\n;&<>")
 
 
@@ -20,6 +21,7 @@ class Pieces:
     def __init__(self, reader: WordReader) -> None:
         self._reader = reader
         self._script = Script(reader.text, reader.base)
+        self._joiner = ""  # the operator that was read last between commands
 
     def _test(self, start: int) -> None:
         """The rest of a `[[ … ]]`; its words are the operands and operators that are words."""
@@ -155,6 +157,7 @@ class Pieces:
         if not reader.peek(operator):
             return False
         reader.at += len(operator)
+        self._joiner = operator if operator in JOINERS else self._joiner
         after = reader.at
         while reader.text.startswith("\\\n", after):
             after += 2
@@ -181,5 +184,6 @@ class Pieces:
         reader.skip_blanks()
         while reader.peek("\n"):
             reader.at += 1
+            self._joiner = self._joiner or ";"
             read_bodies(reader)
             reader.skip_blanks()

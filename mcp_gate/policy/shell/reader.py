@@ -306,8 +306,10 @@ class Grammar(Pieces):
             raise reader.fail("a command is missing")
         else:
             place = reader.base + start
-            command = Command(tuple(words), tuple(assignments), tuple(redirects), piped, start=place, end=end)
-            self._script.commands.append(command)
+            parts = tuple(words), tuple(assignments), tuple(redirects)
+            joiner = self._joiner if self._script.commands else ""
+            self._script.commands.append(Command(*parts, piped, start=place, end=end, joiner=joiner))
+            self._joiner = ""
 
     def _function(self, words: list[Word], *, plain: bool, piped: bool) -> None:
         if not (plain and len(words) == 1 and NAME.fullmatch(self._literal(words[0]))):

@@ -8,7 +8,7 @@ from mcp_gate.policy.shell.builtins import free_reason, harmless_assignment, run
 from mcp_gate.policy.shell.reader import UnreadableError, read
 from mcp_gate.policy.shell.redirects import shown, written
 from mcp_gate.policy.shell.syntax import UNKNOWN, Command, Redirect, Script, scripts_under
-from mcp_gate.policy.shell.texts import pieces, pipelines, spellings
+from mcp_gate.policy.shell.texts import joined, pieces, spellings
 from mcp_gate.policy.shell.units import Slot, Unit, Write, unit_of
 from mcp_gate.policy.shell.wrappers import (
     EVALUATES,
@@ -97,7 +97,7 @@ class Study:
                 self.doubts.append(f"`{write.operator}` of a group or loop writes, which no rule can spell")
             for command in one.commands:
                 self._command(command, one.text[command.start - one.base : command.end - one.base])
-            self.texts |= dict.fromkeys(pipelines(one, self.surroundings))
+            self.texts |= dict.fromkeys(joined(one, self.surroundings))
         self.surroundings = outer
 
     def _doubt(self, argument: Argument) -> None:

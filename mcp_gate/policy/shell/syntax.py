@@ -86,7 +86,8 @@ class Redirect:
 class Command:
     """A simple command. `words` is empty for a lone assignment or redirection.
 
-    `piped`: its input is the output of another command. `test`: it is a `[[ … ]]`, and the words are its operands.
+    `piped`: its input is the output of another command. `joiner`: the operator between it and the command before it in
+    the script, empty for the first. `test`: it is a `[[ … ]]`, and the words are its operands.
     """
 
     words: tuple[Word, ...]
@@ -96,6 +97,7 @@ class Command:
     test: bool = False
     start: int = 0
     end: int = 0
+    joiner: str = ""
 
 
 @dataclass(slots=True)

@@ -1,8 +1,7 @@
-"""The texts that a deny or ask rule may be written for: of commands, of pipelines, of lines that cannot be read."""
+"""The texts that a deny or ask rule may be written for: of commands, of several, of lines that cannot be read."""
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from mcp_gate.policy.shell.arguments import Argument, Surroundings, arguments
 from mcp_gate.policy.shell.syntax import Script
@@ -11,7 +10,7 @@ from mcp_gate.policy.shell.wrappers import after_git_options, base_name
 CUT = re.compile(r"&&|\|\||[;&|\n(){}`<>]|\$\(")
 QUOTES = re.compile(r"[\\'\"]")
 LEADING = frozenset({"if", "then", "elif", "else", "while", "until", "do", "time", "!", "coproc", "exec"})
-LONGEST_PIPELINE = 16
+LONGEST_JOINED = 12
 
 
 def pieces(line: str) -> Iterator[tuple[str, list[str]]]:
@@ -24,18 +23,22 @@ def pieces(line: str) -> Iterator[tuple[str, list[str]]]:
             yield piece.strip(), words
 
 
-def pipelines(script: Script, surroundings: Surroundings) -> Iterator[str]:
-    """Texts of pipelines, from each of their commands on, so that a rule can speak of `a | b`."""
-    run: list[str] = []
-    for command in [*script.commands, None]:
-        if command is None or not command.piped:
-            starts = range(len(run) - 1) if len(run) <= LONGEST_PIPELINE else ()
-            yield from (" | ".join(run[start:]) for start in starts)
-            yield from (" | ".join(pair) for pair in pairwise(run))
-            run = []
-        if command is not None:
-            words = [word.value for word in arguments(command.words, surroundings)]
-            run.append(" ".join([base_name(words[0]), *words[1:]] if words else []))
+def joined(script: Script, surroundings: Surroundings) -> Iterator[str]:
+    """Texts of commands with the operators between them, from each command on, so that a rule can speak of `a | b`.
+
+    Of a longer line only neighbours are joined: the texts would grow with its square.
+    """
+    texts: list[str] = []
+    for command in script.commands:
+        words = [word.value for word in arguments(command.words, surroundings)]
+        texts.append(" ".join([base_name(words[0]), *words[1:]] if words else []))
+    joiners = [command.joiner.replace("|&", "|") for command in script.commands]
+    short = len(texts) <= LONGEST_JOINED
+    for start in range(len(texts) - 1):
+        text = texts[start]
+        for at in range(start + 1, len(texts) if short else start + 2):
+            text += (f" {joiners[at]} " if joiners[at] != ";" else "; ") + texts[at]
+            yield text
 
 
 def spellings(words: Sequence[Argument]) -> dict[str, None]:
