@@ -169,8 +169,8 @@ def test_all_problems_of_a_file_are_told_at_once(tmp_path: Path) -> None:
         ('[gate]\npolicies = ["/dev/zero"]', "gate.policies[0]: `/dev/zero` is not a regular file"),
         (
             "[gate]\nzzz = 1",
-            "gate.zzz: is no key here; the keys are `list_timeout`, `approval_timeout`, `policies`, `baseline`, `mode`, "
-            "`auto_approve`, `budget`, `log_level`",
+            "gate.zzz: is no key here; the keys are `list_timeout`, `approval_timeout`, `policies`, `baseline`, "
+            "`mode`, `auto_approve`, `budget`, `log_level`",
         ),
         ('[servers.x]\ncommand = ""', "servers.x.command: is empty; name the program that starts the server"),
         (

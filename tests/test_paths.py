@@ -567,7 +567,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | TEXTS, lambda in
 
 
 @given(JSON, TEXTS | PATTERNS, PLACES, st.sampled_from(Effect), st.booleans())
-@settings(max_examples=500)
+@settings(max_examples=166)
 def test_nothing_is_raised_and_doubt_never_allows(
     value: object, pattern: str, place: Place, effect: Effect, uri: bool
 ) -> None:
@@ -578,7 +578,7 @@ def test_nothing_is_raised_and_doubt_never_allows(
 
 
 @given(TEXTS | POSIX_VALUES, PLACES, st.booleans())
-@settings(max_examples=500)
+@settings(max_examples=166)
 def test_readings_are_absolute_and_normal(value: str, place: Place, uri: bool) -> None:
     for path in read_path(value, place, uri=uri).paths:
         root, *names = path.removeprefix("//").split("/")
@@ -587,7 +587,7 @@ def test_readings_are_absolute_and_normal(value: str, place: Place, uri: bool) -
 
 
 @given(POSIX_VALUES, PATTERNS, st.sampled_from([POSIX, LINKED, NOWHERE, CASELESS]), st.sampled_from(Effect), st.data())
-@settings(max_examples=500)
+@settings(max_examples=166)
 def test_a_slash_or_a_dot_more_never_changes_a_decision(
     value: str, pattern: str, place: Place, effect: Effect, data: st.DataObject
 ) -> None:
@@ -601,7 +601,7 @@ def test_a_slash_or_a_dot_more_never_changes_a_decision(
 
 
 @given(TEXTS | POSIX_VALUES, TEXTS | PATTERNS, PLACES)
-@settings(max_examples=500)
+@settings(max_examples=166)
 def test_what_allow_matches_deny_matches_too(value: str, pattern: str, place: Place) -> None:
     readings = read_path(value, place)
     if path_matches(pattern, readings, place, ALLOW):
@@ -609,7 +609,7 @@ def test_what_allow_matches_deny_matches_too(value: str, pattern: str, place: Pl
 
 
 @given(TEXTS | POSIX_VALUES, st.sampled_from([POSIX, LINKED, CASELESS]))
-@settings(max_examples=500)
+@settings(max_examples=166)
 def test_what_is_allowed_lies_inside_in_every_reading(value: str, place: Place) -> None:
     readings = read_path(value, place)
     inside = all(path.startswith("/home/u/project/") for path in readings.paths)
@@ -626,7 +626,7 @@ def naive(globs: list[str], names: list[str]) -> bool:
 
 
 @given(st.lists(st.sampled_from(["a", "b", "*", "**"]), max_size=7), st.lists(st.sampled_from("ab"), max_size=9))
-@settings(max_examples=500)
+@settings(max_examples=166)
 def test_the_search_from_left_to_right_finds_what_trying_everything_finds(globs: list[str], names: list[str]) -> None:
     readings = read_path("/" + "/".join(names), POSIX)
     if globs:

@@ -27,7 +27,7 @@ needs_corpora = pytest.mark.skipif(not CORPORA.is_dir(), reason="the rule corpor
 RANK = {Effect.ALLOW: 0, Effect.ASK: 1, Effect.DENY: 2}
 HOME, PROJECT = "/home/u", "/home/u/project"
 PLACE = Place(HOME, PROJECT)
-few, some, many = (settings(max_examples=count, deadline=None) for count in (50, 100, 200))
+few, some, many = (settings(max_examples=count, deadline=None) for count in (25, 50, 100))
 
 
 @lru_cache(maxsize=4096)

@@ -189,7 +189,7 @@ def test_deep_nesting_is_refused_and_denied_all_the_same(depth: int) -> None:
 def test_no_command_is_hidden_in_mutated_lines_that_bash_accepts(tmp_path: Path) -> None:
     found, accepted = [], 0
     for line in shell_fuzz.mutated(seed=7):
-        if accepted == 1_500:
+        if accepted == 500:
             break
         if (printed := shell_fuzz.printed_by_bash(line, tmp_path)) is not None:
             accepted += 1

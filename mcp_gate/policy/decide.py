@@ -13,7 +13,7 @@
 | | standard, approval `session` | ask, for the session |
 | | standard, approval `call` | ask, for this call |
 | | expensive, and its cost is inside the session's budget | allow |
-| | dangerous, and each command of the line is on the read-only list | allow |
+| | dangerous, declared a shell, and each command of the line is on the read-only list | allow |
 | | write, dangerous, expensive | ask, for this call, whatever the approval mode |
 
 A shell line is allowed by several allow rules together: each of its commands by one of them, all from sources above
@@ -27,7 +27,7 @@ chooses the whole of the other one, and could name its tool so that a rule meant
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from mcp_gate.model import Decision, Effect, Obligation, Reason, Request, Resource, Scope, Tier
+from mcp_gate.model import Decision, Effect, Kind, Obligation, Reason, Request, Resource, Scope, Tier
 from mcp_gate.policy.chain import Verdict, verdicts
 from mcp_gate.policy.evidence import Evidence, Match
 from mcp_gate.policy.nature import nature_of, rules_for
@@ -201,7 +201,7 @@ class _Judge:
     def _dangerous(self) -> Decision:
         """A shell tool: what only reads is allowed."""
         lists, why = self.policy.read_only, ""
-        if self.nature.runs_lines and self.evidence.is_line and self.evidence.analyses:
+        if self.nature.declared is Kind.SHELL and self.evidence.is_line and self.evidence.analyses:
             used: set[int] = set()
             for line, analysis in zip(self.evidence.lines, self.evidence.analyses, strict=True):
                 why, numbers = uncovered(line, analysis, [one.command for one in lists])
