@@ -44,7 +44,7 @@ class Evidence:
 
     def __init__(self, request: Request, nature: Nature) -> None:
         self._resource, self._place, self._nature = request.resource, request.context.place, nature
-        self._arguments = request.resource.arguments
+        self._arguments, self._runs_lines = request.resource.arguments, nature.runs_lines
 
     def subjects(self, kind: Kind) -> tuple[str, ...]:
         """The arguments of the call that a rule's parentheses speak of, for this kind of tool."""
@@ -71,7 +71,7 @@ class Evidence:
     def lines(self) -> tuple[str, ...]:
         """The shell lines of the call: one for each argument that may be one, two for a list of words, which servers
         join in two ways."""
-        if not self._nature.runs_lines:
+        if not self._runs_lines:
             return ()
         names = self.subjects(Kind.SHELL)
         values = [self._arguments[name] for name in names] if names else [dict(self._arguments)]
@@ -103,12 +103,13 @@ class Evidence:
             fits = self._fits(rule, pattern)
             if fits is Match.NO:
                 return Match.NO
-            found = min(found, fits)
+            if fits is Match.MAYBE:
+                found = fits
         return found
 
     def is_shell_part(self, pattern: ArgumentPattern) -> bool:
         """Whether a pattern is over a shell line of the call."""
-        return self._nature.runs_lines and (not pattern.name or pattern.name in self.subjects(Kind.SHELL))
+        return self._runs_lines and (not pattern.name or pattern.name in self.subjects(Kind.SHELL))
 
     def _fits(self, rule: Rule, pattern: ArgumentPattern) -> Match:
         if pattern.name:
@@ -117,6 +118,8 @@ class Evidence:
             )
         if rule.effect is Effect.ALLOW:
             return self._every_subject(pattern)
+        if rule.kind is Kind.SHELL:
+            return self._shell(pattern)
         found = Match.NO
         for kind in (rule.kind,) if rule.kind is not None else self._nature.kinds or (Kind.PLAIN,):
             if kind is Kind.SHELL:
