@@ -6,7 +6,6 @@ Trust is given to a snapshot, and a snapshot is what is parsed afterwards, so no
 import hashlib
 import json
 import os
-import os.path
 import stat
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,6 +1,7 @@
 """What the tests share: a state of their own, configurations, and ways to launch the gate as a host does."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -57,3 +58,22 @@ def gate(argv: Callable[..., list[str]], state: dict[str, str]) -> Callable[...,
         return StdioServerParameters(command=command, args=args, env={**os.environ, **state})
 
     return parameters
+
+
+@pytest.fixture
+def run(tmp_path: Path, state: dict[str, str]) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """Run `mcp-gate` in a folder of its own."""
+
+    def command(*arguments: str, answers: str = "", **environ: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "mcp_gate", *arguments],
+            input=answers,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, **state, **environ},
+            timeout=60,
+            check=False,
+        )
+
+    return command

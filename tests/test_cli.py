@@ -14,25 +14,6 @@ Write = Callable[..., Path]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture
-def run(tmp_path: Path, state: dict[str, str]) -> Run:
-    """Run `mcp-gate` in a folder of its own."""
-
-    def command(*arguments: str, answers: str = "", **environ: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "mcp_gate", *arguments],
-            input=answers,
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, **state, **environ},
-            timeout=60,
-            check=False,
-        )
-
-    return command
-
-
 def test_check_shows_each_server_its_era_its_tools_and_what_is_wrong(run: Run, write_config: Write) -> None:
     servers: Json = {
         "old": scripted("--era", "legacy", "--name", "Old", "--tools", "3"),

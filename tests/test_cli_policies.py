@@ -1,37 +1,19 @@
 """The verbs about policy, run as a person runs them: decide, test, lint, import-rules, explain, and modes and nodes."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from rawhost import Json, raw_host, scripted, text_of
 
+if TYPE_CHECKING:
+    import subprocess
+
 Write = Callable[..., Path]
 Argv = Callable[..., list[str]]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def run(tmp_path: Path, state: dict[str, str]) -> Run:
-    """Run `mcp-gate` in a folder of its own."""
-
-    def command(*arguments: str, answers: str = "", **environ: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "mcp_gate", *arguments],
-            input=answers,
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, **state, **environ},
-            timeout=60,
-            check=False,
-        )
-
-    return command
 
 
 def policy_file(tmp_path: Path, text: str, name: str = "p.toml") -> str:

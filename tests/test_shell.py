@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 import shell_fuzz
 
+from mcp_gate.model import Context, Dialect, Effect, Kind, Place, Request, Resource, Source, Subject
+from mcp_gate.policy.decide import decide
+from mcp_gate.policy.policy import Policy
+from mcp_gate.policy.rules import parse_rule
 from mcp_gate.policy.shell.agree import disagreement
 from mcp_gate.policy.shell.analysis import analyse
-from mcp_gate.policy.shell.judge import judge
-from mcp_gate.policy.shell.patterns import CommandPattern
 from mcp_gate.policy.shell.reader import UnreadableError, read
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not on PATH: it judges the reader here")
@@ -21,11 +23,17 @@ def judged(
     deny: tuple[str, ...] = (),
     ask: tuple[str, ...] = (),
     allow: tuple[str, ...] = (),
-    dialect: str = "bash",
+    dialect: Dialect = "bash",
 ) -> tuple[str, str]:
-    lists = [[CommandPattern(text) for text in texts] for texts in (deny, ask, allow)]
-    judgement = judge(line, *lists, dialect=dialect, home="/home/u", cwd="/home/u/project")  # type: ignore[arg-type]
-    return judgement.effect.value, judgement.why
+    """The effect, and all reasons, of rules over the tool `shell__run` with these patterns."""
+    lists = ((Effect.DENY, deny), (Effect.ASK, ask), (Effect.ALLOW, allow))
+    rules = [
+        parse_rule(f"shell__run({text})", effect, Source.USER, f"{effect}") for effect, texts in lists for text in texts
+    ]
+    resource = Resource("shell__run", "shell", "run", {"command": line}, kind=Kind.SHELL, shell=dialect)
+    place = Place("/home/u", "/home/u/project")
+    decision = decide(Request(Subject("s"), "tools/call", resource, Context(place=place)), Policy(tuple(rules)))
+    return decision.effect.value, "; ".join(map(str, decision.reasons))
 
 
 READS = ("git status*", "git log*", "ls *", "cat *", "grep *", "find *", "sort *", "sed *", "echo *", "xargs *", "cd *")
@@ -49,7 +57,7 @@ ALLOWED = [
 
 @pytest.mark.parametrize("line", ALLOWED)
 def test_a_line_is_allowed_where_every_command_is_covered(line: str) -> None:
-    assert judged(line, allow=READS) == ("allow", "covers every command")
+    assert judged(line, allow=READS)[0] == "allow"
 
 
 ASKED = [
@@ -136,7 +144,7 @@ def test_a_part_that_is_not_known_asks_where_it_could_make_a_deny_rule_match(
     assert judged(line, deny=deny, allow=("cat *", "echo *"))[0] == effect
 
 
-DIALECTS = [
+DIALECTS: list[tuple[str, Dialect, str]] = [
     ("git status && ls", "sh", "allow"),
     ("[[ a && rm x ]]", "sh", "deny"),
     ("[[ -f x ]]", "bash", "allow"),
@@ -150,7 +158,7 @@ DIALECTS = [
 
 
 @pytest.mark.parametrize(("line", "dialect", "effect"), DIALECTS)
-def test_only_bash_and_sh_are_read_well_enough_to_allow(line: str, dialect: str, effect: str) -> None:
+def test_only_bash_and_sh_are_read_well_enough_to_allow(line: str, dialect: Dialect, effect: str) -> None:
     assert judged(line, deny=("rm *",), allow=READS, dialect=dialect)[0] == effect
 
 

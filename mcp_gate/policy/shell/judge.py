@@ -1,42 +1,10 @@
-"""Judging a shell line by rules: deny over-matches, allow under-matches, what is unclear asks.
-
-| what is so | judgement |
-| --- | --- |
-| a deny rule matches the line, or a command in it, however spelled | deny |
-| an ask rule does | ask |
-| an unknown part could make a deny or ask rule match | ask |
-| an allow rule without a star is the whole line, word for word | allow |
-| something in the line can never be allowed | ask |
-| each command is covered by an allow rule, and a second parser sees the same commands | allow |
-| else | ask |
-"""
+"""Whether allow rules cover a shell line: each command by one of them, all together the whole line."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from mcp_gate.model import Dialect, Effect
-from mcp_gate.policy.shell.analysis import Analysis, analyse
+from mcp_gate.policy.shell.analysis import Analysis
 from mcp_gate.policy.shell.patterns import CommandPattern
 from mcp_gate.policy.shell.units import Unit
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """`patterns` are the indices of those that decided, in the list of their effect; `certain`: a rule spoke."""
-
-    effect: Effect
-    why: str
-    patterns: tuple[int, ...] = ()
-
-
-def matches(pattern: CommandPattern, analysis: Analysis) -> bool:
-    """Whether a deny or ask rule matches, whatever is not known."""
-    return pattern.covers(analysis.texts)
-
-
-def may_match(pattern: CommandPattern, analysis: Analysis) -> bool:
-    """Whether a deny or ask rule could match."""
-    return pattern.may_cover(analysis.open_texts)
 
 
 def covering(unit: Unit, patterns: Sequence[CommandPattern]) -> int:
@@ -67,28 +35,3 @@ def uncovered(line: str, analysis: Analysis, patterns: Sequence[CommandPattern])
     if analysis.disagreement:
         return analysis.disagreement, ()
     return "", tuple(dict.fromkeys(used))
-
-
-def judge(
-    line: str,
-    deny: Sequence[CommandPattern],
-    ask: Sequence[CommandPattern],
-    allow: Sequence[CommandPattern],
-    *,
-    dialect: Dialect = "bash",
-    home: str = "",
-    cwd: str = "",
-) -> Judgement:
-    """Judge one line by three lists of patterns."""
-    analysis = analyse(line, dialect, home, cwd)
-    for effect, patterns in ((Effect.DENY, deny), (Effect.ASK, ask)):
-        if found := tuple(n for n, pattern in enumerate(patterns) if matches(pattern, analysis)):
-            return Judgement(effect, "matches", found)
-    for effect, patterns in ((Effect.DENY, deny), (Effect.ASK, ask)):
-        for number, pattern in enumerate(patterns):
-            if may_match(pattern, analysis):
-                return Judgement(
-                    Effect.ASK, f"a part that is not known could make `{pattern.text}` ({effect}) match", (number,)
-                )
-    why, used = uncovered(line, analysis, allow)
-    return Judgement(Effect.ASK, why) if why else Judgement(Effect.ALLOW, "covers every command", used)
